@@ -47,7 +47,7 @@ def check_limits(
         if not isinstance(v, (int, np.integer)) or isinstance(v, bool) or v < 0: raise ValueError(f'`{k}` is {v!r}. Give a whole number, 0 or more.')
     return limits
 
-# %% ../nbs/04_batch.ipynb #86afdb33
+# %% ../nbs/04_batch.ipynb #0d5f522f
 @dataclass
 class Layout:
     "Which rows of a shard make which parts of which records, after the limits"
@@ -66,6 +66,7 @@ class Layout:
         "Tokens of each user"
         return np.diff(self.profile_at) + np.diff(self.lifelong_at) + np.diff(self.token_at[self.event_at])
 
+# %% ../nbs/04_batch.ipynb #626285cc
 def layout(
     user_at:np.ndarray, # (U+1,) offsets of the users into the rows
     time:np.ndarray, # (n,) epoch seconds; not 0 on milestones
@@ -100,7 +101,7 @@ def layout(
     after = dict(profile_toks=len(profile), lifelong_toks=len(lifelong), events=len(sizes), event_toks=len(tokens))
     return Layout(profile, profile_at, lifelong, lifelong_at, tokens, offsets(sizes), heads, event_at, {k: v - after[k] for k, v in before.items()})
 
-# %% ../nbs/04_batch.ipynb #f8435bab
+# %% ../nbs/04_batch.ipynb #2e77d0ed
 @dataclass
 class Records:
     "Values of many people's records, each kind end to end"
@@ -117,6 +118,7 @@ class Records:
     cal:np.ndarray # (E, 3) float32 hour, dow, dom
     event_at:np.ndarray # (U+1,)
 
+# %% ../nbs/04_batch.ipynb #48b1260a
 def read_records(
     uids:list, # (U,) ids
     user_at:np.ndarray, # (U+1,) offsets of the users into the rows
@@ -163,9 +165,9 @@ def join_records(
         return offsets(np.concatenate([np.diff(a) for a in arrays])) if name.endswith('_at') else np.concatenate(arrays)
     return Records(**{f.name: join(f.name) for f in fields(Records)})
 
-# %% ../nbs/04_batch.ipynb #847ea3a0
+# %% ../nbs/04_batch.ipynb #9c9da029
 def user_rec(
-    df, # token rows of one entity: a polars frame as read from a shard
+    df, # token rows of one entity: a polars (or pandas) frame as read from a shard
     entity_col:str='user_id', # the entity column
     max_profile_toks:int=200, # keep the first so many static profile tokens
     max_lifelong_toks:int=64, # keep the latest so many milestones
@@ -174,7 +176,7 @@ def user_rec(
 )->dict: # uid, profile (P,3), profile_time (P,), lifelong (L,3), lifelong_time (L,), events [(n_i,3)], event_time (E,), cal (E,3); int64 and float32
     "One entity's record; `ValueError` where `df` holds another number of entities"
     if entity_col not in df.columns: raise ValueError(f'there is no column `{entity_col}` in the token rows, only {df.columns}.')
-    uids = df[entity_col].unique().to_list()
+    uids = np.unique(df[entity_col].to_numpy()).tolist()
     if len(uids) != 1: raise ValueError(f'the token rows belong to {len(uids)} entities. Pass the rows of one, `df.filter(pl.col({entity_col!r}) == …)`.')
     limits = check_limits(Limits(max_profile_toks, max_lifelong_toks, max_events, max_event_toks))
     r = read_records(uids, np.array([0, len(df)]), {c: df[c].to_numpy() for c in record_columns}, limits)

@@ -290,7 +290,7 @@ def _check_together(sources, entity_col):
             if before != role: src.refuse(name, f'its role is {role}, and {before} in source `{first.name}`', 'Give it one role, or rename it in one source')
             if name in signed and role != 'lifelong': src.refuse(name, f'this key is made from a signed column of source `{signed[name]}`', 'Rename the column')
 
-# %% ../nbs/03_data.ipynb #cd0abf40
+# %% ../nbs/03_data.ipynb #e3548e6f
 def _bar(
     items, # what is worked through
     wanted:bool # was a progress bar asked for?
@@ -305,24 +305,19 @@ def show_summary(self:PRAGMADataset)->pl.DataFrame: # i, name, kind, rows, entit
     rows = []
     for i, s in enumerate(self.sources):
         at = pl.col('s') if s.time_col else pl.lit(None, pl.Int64)
-        counts = _collect(s, s.wide().select(rows=pl.len(), entities=pl.col('entity').drop_nulls().n_unique(), min_time=at.min(), max_time=at.max())).row(0, named=True)
+        counts = s.explain(s.wide().select(rows=pl.len(), entities=pl.col('entity').drop_nulls().n_unique(), min_time=at.min(), max_time=at.max()).collect).row(0, named=True)
         rows.append(dict(i=i, name=s.name, kind='profile' if s.is_profile else 'event', rows=counts['rows'], entities=counts['entities'], entity_col=s.entity_col, time_col=s.time_col,
                          **{k: len(getattr(s, k)) for k in ('cats', 'conts', 'signed_conts', 'texts', 'lifelong')}, min_time=counts['min_time'], max_time=counts['max_time']))
     text = ('name', 'kind', 'entity_col', 'time_col')
     return pl.DataFrame(rows, schema={k: pl.String if k in text else pl.Int64 for k in rows[0]})
 
-def _collect(src, lf):
-    "Run a query on a source; what fails is told with its name"
-    try: return lf.collect(engine='streaming')
-    except pl.exceptions.PolarsError as e: raise ValueError(f'source `{src.name}` cannot be read: {e}') from e
-
-# %% ../nbs/03_data.ipynb #68b2e5dd
+# %% ../nbs/03_data.ipynb #c35d1ed8
 @patch
 def _read(self:PRAGMADataset, point, progress):
     "The kept rows of each source, and the report"
     frames, reports = [], []
     for src in _bar(self.sources, progress):
-        frame = _collect(src, marked(src, point)).sort('row')
+        frame = src.explain(marked(src, point).collect, engine='streaming').sort('row')
         check_rows(src, frame)
         reports.append(left_out(src, frame))
         frames.append(frame.filter(pl.col('why').is_null()).drop('why'))

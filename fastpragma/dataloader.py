@@ -68,7 +68,7 @@ def epoch_order(
     places = [np.arange(users[k]) if rng is None else rng.permutation(users[k]) for k in shards]
     return np.repeat(shards, [users[k] for k in shards]), np.concatenate([np.empty(0, np.int64), *places])
 
-# %% ../nbs/06_dataloader.ipynb #f3c48bae
+# %% ../nbs/06_dataloader.ipynb #677d0c5f
 class PRAGMADataLoader(IterableDataset):
     "Packed batches from shards, each entity once an epoch"
     def __init__(self,
@@ -88,22 +88,10 @@ class PRAGMADataLoader(IterableDataset):
         self.shards = [Path(s) for s in ([shards] if isinstance(shards, (str, Path)) else shards)]
         self.entity_col, self.max_tokens, self.shuffle, self.mask, self.seed = entity_col, max_tokens, shuffle, mask, seed
         self.limits = check_limits(Limits(max_profile_toks, max_lifelong_toks, max_events, max_event_toks))
-        self._check()
-        self.tok = tok if tok is not None or not mask else self._find_tok()
+        self._check_args()
+        self.tok = _find_tok(self.shards[0].parent) if mask and tok is None else tok
         self._epoch = torch.zeros((), dtype=torch.int64).share_memory_()  # seen by running workers too
         self._layouts, self._planned = None, (None, None)
-
-    def _check(self):
-        if not self.shards: raise ValueError('there are no shards to read. Pass the files that `write_kv` wrote.')
-        for s in self.shards:
-            if not s.is_file(): raise FileNotFoundError(f'there is no shard {s}.')
-            if self.shards.count(s) > 1: raise ValueError(f'{s} is named twice, and its entities would be seen twice.')
-        if not isinstance(self.max_tokens, (int, np.integer)) or self.max_tokens < 1: raise ValueError(f'`max_tokens` is {self.max_tokens!r}. Give a whole number, 1 or more.')
-
-    def _find_tok(self):
-        path = self.shards[0].parent/'tokenizer.json'
-        if not path.exists(): raise ValueError(f'masks need the tokenizer, and there is no {path}. Pass `tok`, or `mask=False`.')
-        return Tokenizer.load(path)
 
     def set_epoch(self,
         epoch:int # number of the epoch
@@ -114,6 +102,20 @@ class PRAGMADataLoader(IterableDataset):
     def __len__(self): return len(self._plan()[2]) - 1
     def __iter__(self): return self._batches()
     def __repr__(self): return f'PRAGMADataLoader({len(self.shards)} shards, max_tokens={self.max_tokens}, shuffle={self.shuffle}, mask={self.mask})'
+
+# %% ../nbs/06_dataloader.ipynb #5c46ce00
+def _find_tok(folder):
+    path = folder/'tokenizer.json'
+    if not path.exists(): raise ValueError(f'masks need the tokenizer, and there is no {path}. Pass `tok`, or `mask=False`.')
+    return Tokenizer.load(path)
+
+@patch
+def _check_args(self:PRAGMADataLoader):
+    if not self.shards: raise ValueError('there are no shards to read. Pass the files that `write_kv` wrote.')
+    for s in self.shards:
+        if not s.is_file(): raise FileNotFoundError(f'there is no shard {s}.')
+    if len(set(self.shards)) < len(self.shards): raise ValueError('a shard is named twice, and its entities would be seen twice.')
+    if not isinstance(self.max_tokens, (int, np.integer)) or self.max_tokens < 1: raise ValueError(f'`max_tokens` is {self.max_tokens!r}. Give a whole number, 1 or more.')
 
 # %% ../nbs/06_dataloader.ipynb #cd3c838a
 _plan_columns = ['time', 'source_idx', 'event_idx']
@@ -211,7 +213,7 @@ def pragma_dl(
     context = 'fork' if num_workers and sys.platform == 'linux' else None
     return EpochDataLoader(ds, batch_size=None, num_workers=num_workers, multiprocessing_context=context, pin_memory=pin_memory, persistent_workers=persistent_workers)
 
-# %% ../nbs/06_dataloader.ipynb #35f682a6
+# %% ../nbs/06_dataloader.ipynb #0815bbf6
 @patch(cls_method=True)
 def from_path(cls:PRAGMADataLoader,
     path:str|Path, # folder that `write_kv` wrote
@@ -226,8 +228,7 @@ def from_path(cls:PRAGMADataLoader,
     "A loader over a whole dataset; `ValueError` where the folder holds none, or the tokenizer is not its own"
     manifest, path = read_manifest(path), Path(path)
     if mask:
-        if tok is None and not (path/'tokenizer.json').exists(): raise ValueError(f'masks need the tokenizer, and there is no {path/"tokenizer.json"}. Pass `tok`, or `mask=False`.')
-        tok = tok or Tokenizer.load(path/'tokenizer.json')
+        tok = tok or _find_tok(path)
         if tok.fingerprint != manifest['tokenizer']: raise ValueError(f'the shards of {path} were written by another tokenizer ({manifest["tokenizer"][:8]}, not {tok.fingerprint[:8]}). Pass theirs.')
     if entity_col != manifest['entity_col']: raise ValueError(f"the entity column of {path} is `{manifest['entity_col']}`, not `{entity_col}`. Pass entity_col='{manifest['entity_col']}'.")
     return pragma_dl([path/s['file'] for s in manifest['shards']], entity_col, max_tokens, shuffle, tok, mask, num_workers, **kwargs)

@@ -41,7 +41,7 @@ def bank(
     app, order = _bank_app(rng, uid, habits)
     return Bank(_bank_profile(rng, uid, habits), cards, _bank_transfers(rng, uid, habits), app, _bank_labels(rng, uid, spent, order), _start + datetime.timedelta(days=_days))
 
-# %% ../nbs/20_samples.ipynb #a310f793
+# %% ../nbs/20_samples.ipynb #51a87068
 def _bank_profile(rng, uid, habits):
     n = len(uid)
     signup = _times(rng, rng.uniform(-3, 0, n))
@@ -51,6 +51,7 @@ def _bank_profile(rng, uid, habits):
                              balance=np.round(rng.normal(0, 1, n)*np.exp(habits['level'] + 3), 2), signed_up=signup.dt.truncate('1s'),
                              first_top_up=_gaps(rng, top_up.dt.truncate('1s'), .1)))
 
+# %% ../nbs/20_samples.ipynb #979a7b86
 def _events(rng, uid, mean, last=1.):
     "User of each event, and its time as a share of the year; in order of user and time"
     n = rng.poisson(mean * rng.gamma(2., .5, len(uid)))
@@ -59,6 +60,7 @@ def _events(rng, uid, mean, last=1.):
     order = np.lexsort((at, who))
     return who[order], at[order]
 
+# %% ../nbs/20_samples.ipynb #6c5841bc
 def _bank_cards(rng, uid, habits):
     who, at = _events(rng, uid, 45, habits['last'])
     n = len(who)
@@ -75,6 +77,7 @@ def _bank_cards(rng, uid, habits):
                               mcc=_texts(codes, first[kind] + (rng.random(n)*size[kind]).astype(int)), merchant=_gaps(rng, merchant, .02)))
     return frame, (who, at, np.where(refund, 0, amount), kind)
 
+# %% ../nbs/20_samples.ipynb #7e16a67b
 def _bank_transfers(rng, uid, habits):
     who, at = _events(rng, uid, 10)
     n = len(who)
@@ -82,6 +85,7 @@ def _bank_transfers(rng, uid, habits):
     return pl.DataFrame(dict(user_id=uid[who], at=_times(rng, at), amount=np.where(rng.random(n) < .01, 0., amount), currency=_pick(rng, ['GBP', 'EUR', 'PLN'], [4, 4, 1], n),
                              channel=_pick(rng, ['sepa', 'card', 'p2p', 'swift'], [4, 2, 4, 1], n), note=_gaps(rng, _pick(rng, _notes, [1]*len(_notes), n), .4)))
 
+# %% ../nbs/20_samples.ipynb #f31dce8a
 def _bank_app(rng, uid, habits):
     who, at = _events(rng, uid, 21)
     n = len(who)
@@ -98,6 +102,7 @@ def _bank_app(rng, uid, habits):
     frame = pl.DataFrame(dict(user_id=uid[who], at=_times(rng, at), screen=_texts(_screens, screen), device=_pick(rng, ['ios', 'android', 'web'], [4, 5, 1], n), seconds=_gaps(rng, seconds, .03)))
     return frame, step(loan, savings) - step(savings, loan)
 
+# %% ../nbs/20_samples.ipynb #abb3d7b5
 def _bank_labels(rng, uid, spent, order):
     who, at, amount, kind = spent
     total = lambda mask: np.bincount(who[mask], weights=amount[mask], minlength=len(uid))

@@ -115,7 +115,7 @@ def _check_field(refuse, field, dtype):
     if col == 'lifelong' or col in key_specials or re.match(reserved_value, col):
         refuse(col, 'the name is reserved for a key of the package', 'Rename the column')
 
-# %% ../nbs/00_source.ipynb #bc67850b
+# %% ../nbs/00_source.ipynb #5b8691c4
 class DataSource:
     "One table and the role of each of its columns"
     def __init__(self,
@@ -138,7 +138,7 @@ class DataSource:
         self.time_col, self.entity_col, self.is_profile = time_col, entity_col, is_profile
         self.order_col, self.time_unit = order_col, time_unit
         self.lf = _lazy(df, self.name)
-        self.schema = self.lf.collect_schema()
+        self.schema = self.explain(self.lf.collect_schema)
         self._check()
 
     @property
@@ -149,7 +149,12 @@ class DataSource:
 
     def refuse(self, col, what, cure): raise ValueError(f'source `{self.name}`, column `{col}`: {what}. {cure}.')
 
-# %% ../nbs/00_source.ipynb #3ef07d40
+    def explain(self, read, **kwargs):
+        "Run what reads the table; where polars cannot, say of which source"
+        try: return read(**kwargs)
+        except pl.exceptions.PolarsError as e: raise ValueError(f'source `{self.name}` cannot be read: {e}') from e
+
+# %% ../nbs/00_source.ipynb #b44e143b
 def _lazy(df, name):
     "Any frame as a LazyFrame"
     if isinstance(df, pl.LazyFrame): return df
@@ -160,6 +165,7 @@ def _lazy(df, name):
     except Exception as e: raise ValueError(f'source `{name}`: the frame does not convert to Arrow columns of one type each ({e}). '
                                             "Give the column that it names one type, with `.astype(str)` for instance.") from e
 
+# %% ../nbs/00_source.ipynb #d2a8764c
 @patch
 def _check(self:DataSource):
     "Refuse a declaration that cannot be meant"
@@ -199,7 +205,7 @@ def _check_kind(self:DataSource):
         if self.schema[c] not in _dates: self.refuse(c, f'a milestone is {self.schema[c]}', 'Parse it to a date or datetime first')
         if re.match(reserved_value, c): self.refuse(c, 'the name is reserved for a value of the package', 'Rename the column')
 
-# %% ../nbs/00_source.ipynb #2a2e9378
+# %% ../nbs/00_source.ipynb #1bd848a6
 _scanners = dict(csv=pl.scan_csv, tsv=pl.scan_csv, txt=pl.scan_csv, data=pl.scan_csv, user=pl.scan_csv, parquet=pl.scan_parquet, pq=pl.scan_parquet,
                  ipc=pl.scan_ipc, arrow=pl.scan_ipc, feather=pl.scan_ipc, ndjson=pl.scan_ndjson, jsonl=pl.scan_ndjson)
 
@@ -224,6 +230,7 @@ def scan(
     if end == 'tsv': options = {'separator': '\t', **options}
     return _scanners[end](path, storage_options=storage_options, **options)
 
+# %% ../nbs/00_source.ipynb #149824da
 @patch(cls_method=True)
 def from_df(cls:DataSource,
     df, # as for `DataSource`
