@@ -7,7 +7,7 @@ __all__ = ['manifest_version', 'instant', 'EvalPoint', 'iso', 'is_after', 'marke
            'calendar_exprs', 'entity_hash', 'shard_of', 'order_units', 'milestone_tokens', 'unknown_tokens',
            'encode_shard', 'PRAGMADataset', 'publish', 'read_manifest', 'DataSource', 'Tokenizer']
 
-# %% ../nbs/03_data.ipynb #7b3ff26d
+# %% ../nbs/03_data.ipynb #7dd2beed
 import datetime, math, os, re, shutil, sys, warnings
 from pathlib import Path
 
@@ -16,7 +16,6 @@ import polars as pl
 import pyarrow as pa
 from fastcore.basics import listify, patch
 from fastcore.imports import IN_NOTEBOOK
-from fastprogress.fastprogress import progress_bar
 
 from .source import UNK, DataSource, entity_columns, entity_expr, time_exprs, time_units, token_columns
 from .tokenizer import Tokenizer, read_record, write_record
@@ -290,14 +289,16 @@ def _check_together(sources, entity_col):
             if before != role: src.refuse(name, f'its role is {role}, and {before} in source `{first.name}`', 'Give it one role, or rename it in one source')
             if name in signed and role != 'lifelong': src.refuse(name, f'this key is made from a signed column of source `{signed[name]}`', 'Rename the column')
 
-# %% ../nbs/03_data.ipynb #e3548e6f
+# %% ../nbs/03_data.ipynb #6ef76987
 def _bar(
     items, # what is worked through
     wanted:bool # was a progress bar asked for?
 ):
     "A progress bar where somebody can see it: in a notebook or a terminal, and not in CI"
     seen = wanted and 'CI' not in os.environ and (IN_NOTEBOOK or sys.stdout.isatty())
-    return progress_bar(items, leave=False) if seen else items
+    if not seen: return items
+    from fastprogress.fastprogress import progress_bar  # costs a quarter of a second to import
+    return progress_bar(items, leave=False)
 
 @patch
 def show_summary(self:PRAGMADataset)->pl.DataFrame: # i, name, kind, rows, entities, entity_col, time_col, cats, conts, signed_conts, texts, lifelong, min_time, max_time

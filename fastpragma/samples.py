@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['Bank', 'bank', 'ml_100k']
 
-# %% ../nbs/20_samples.ipynb #db0d730e
-import datetime, io, os, subprocess, sys, tempfile, zipfile
+# %% ../nbs/20_samples.ipynb #7c7836f3
+import datetime, io, os, subprocess, sys, tempfile, warnings, zipfile
 from collections import namedtuple
 from pathlib import Path
 
@@ -113,11 +113,13 @@ def _bank_labels(rng, uid, spent, order):
     mix = (trend.astype(int) + lapsed + taste >= 2) ^ (rng.random(len(uid)) < .1)
     return pl.DataFrame(dict(user_id=uid, **{k: v.astype(np.int8) for k, v in dict(trend=trend, lapsed=lapsed, taste=taste, order=order > 0, mix=mix).items()}))
 
-# %% ../nbs/20_samples.ipynb #a66be1b5
+# %% ../nbs/20_samples.ipynb #3c6beeaa
 def ml_100k(
 )->Path: # folder with `u.data` (user_id, movie_id, rating, timestamp; tabs) and `u.user` (user_id, age, gender, occupation, zip_code; bars)
     "MovieLens-100k, fetched once; `FileNotFoundError` where it can be had in neither way"
-    from fastai.data.external import URLs, untar_data
+    with warnings.catch_warnings():  # what fastai's own imports say is not the reader's business
+        warnings.simplefilter('ignore')
+        from fastai.data.external import URLs, untar_data
     path = URLs.path(URLs.ML_100k, c_key='data')
     if (path/'u.data').exists() and (path/'u.user').exists(): return path
     problems = []
