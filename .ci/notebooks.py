@@ -9,7 +9,9 @@ root = Path(__file__).parent.parent
 machine_path = re.compile(r'(?<![\w.])/(?:home|root|Users|work|tmp|var/folders|opt|mnt)/\w')
 
 
-def git_files(): return [root/f for f in subprocess.run(['git', 'ls-files', '-z'], cwd=root, capture_output=True, text=True, check=True).stdout.split('\0') if f]
+def git_files():
+    listed = subprocess.run(['git', 'ls-files', '-z'], cwd=root, capture_output=True, text=True, check=True).stdout
+    return [root/f for f in listed.split('\0') if f]
 
 
 def notebooks(): return [f for f in git_files() if f.suffix == '.ipynb']
@@ -43,10 +45,13 @@ def kinds(nb):
 
 def outputs():
     "Run all notebooks again: the committed outputs are of the same kinds, and none is an error"
-    before = {f: kinds(json.loads(f.read_text(encoding='utf-8'))) for f in notebooks()}
-    if errors := [f.name for f, cells in before.items() for _, outs in cells if any(o.startswith('error') for o in outs)]: sys.exit(f'errors are saved in {errors}')
+    read = lambda: {f.name: kinds(json.loads(f.read_text(encoding='utf-8'))) for f in notebooks()}
+    before = read()
+    errors = [name for name, cells in before.items() for _, outs in cells if any(o.startswith('error') for o in outs)]
+    if errors: sys.exit(f'errors are saved in {errors}')
     subprocess.run(['nbdev-test', '--save'], cwd=root, check=True)
-    bad = [f'{f.name}: {a} was saved, {b} came out' for f, cells in before.items() for a, b in zip(cells, kinds(json.loads(f.read_text(encoding='utf-8')))) if a != b]
+    after = read()
+    bad = [f'{name}: {a} was saved, {b} came out' for name in before for a, b in zip(before[name], after[name]) if a != b]
     subprocess.run(['git', 'checkout', '-q', '--', 'nbs'], cwd=root, check=True)
     if bad: sys.exit('\n'.join(bad))
 

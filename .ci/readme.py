@@ -1,4 +1,4 @@
-"Write README.md from nbs/index.ipynb, or check with --check that it is what the notebook says."
+"Write README.md from nbs/index.ipynb without Quarto, which nbdev-readme needs; or check with --check that it is what the notebook says."
 import json
 import re
 import sys

@@ -26,7 +26,8 @@ def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss/1e6
 
 def main(folder):
     file = lambda name, **kw: DataSource.from_file(Path(folder)/f'{name}.parquet', entity_col='household_id', **kw)
-    profile = file('demographics', cats=['age', 'income', 'home_ownership', 'marital_status', 'household_size', 'household_comp', 'kids_count'], is_profile=True)
+    household = ['age', 'income', 'home_ownership', 'marital_status', 'household_size', 'household_comp', 'kids_count']
+    profile = file('demographics', cats=household, is_profile=True)
     money = ['sales_value', 'retail_disc', 'coupon_disc', 'coupon_match_disc']
     baskets = file('transactions', cats=['store_id', 'product_id', 'week'], conts=['quantity', *money], time_col='transaction_timestamp')
     coupons = file('coupon_redemptions', cats=['coupon_upc', 'campaign_id'], time_col='redemption_date')
@@ -43,7 +44,8 @@ def main(folder):
                 users, events = users + len(b['uids']), events + len(b['event_time'])
     print(summary.select('name', 'rows', 'entities'), tok, ds.report, sep='\n')
     print(f'rows in {summary["rows"].sum():,} · users {users:,} · events {events:,} · tokens {tokens:,}')
-    for name, t in (('fit', fit), ('write', write), ('masked epoch', load)): print(f'{name:<13} {t.wall:6.1f} s, {t.cpu:6.1f} CPU s, {tokens/t.cpu:11,.0f} tokens per CPU s')
+    for name, t in (('fit', fit), ('write', write), ('masked epoch', load)):
+        print(f'{name:<13} {t.wall:6.1f} s, {t.cpu:6.1f} CPU s, {tokens/t.cpu:11,.0f} tokens per CPU s')
     print(f'peak memory {written:.2f} GB after writing, {peak():.2f} GB in all')
 
 

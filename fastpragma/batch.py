@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['Limits', 'record_columns', 'offsets', 'within', 'run_starts', 'check_limits', 'Layout', 'layout', 'Records',
-           'read_records', 'runs', 'take_records', 'join_records', 'user_rec', 'rec_ntoks', 'to_batch', 'pack_batch',
-           'batch_shapes']
+           'read_records', 'gather_runs', 'take_records', 'join_records', 'user_rec', 'rec_ntoks', 'to_batch',
+           'pack_batch', 'batch_shapes']
 
 # %% ../nbs/04_batch.ipynb #21f6d425
 from collections import namedtuple
@@ -14,9 +14,9 @@ from dataclasses import dataclass, fields
 import numpy as np
 import torch
 
-# %% ../nbs/04_batch.ipynb #8863fd53
+# %% ../nbs/04_batch.ipynb #5cf69d27
 def offsets(
-    sizes:np.ndarray # (n,) sizes
+    sizes # (n,) whole numbers
 )->np.ndarray: # (n+1,) int64
     "Where each of several runs begins, and the last one ends"
     at = np.zeros(len(sizes) + 1, np.int64)
@@ -36,13 +36,13 @@ def run_starts(
     if not len(arrays[0]): return np.empty(0, np.int64)
     return np.flatnonzero(np.concatenate([[True], np.any([a[1:] != a[:-1] for a in arrays], axis=0)]))
 
-# %% ../nbs/04_batch.ipynb #766d474f
+# %% ../nbs/04_batch.ipynb #be927f93
 Limits = namedtuple('Limits', 'max_profile_toks max_lifelong_toks max_events max_event_toks', defaults=(200, 64, 6500, 24))
 
 def check_limits(
-    limits:Limits
-)->Limits:
-    "`ValueError` for a limit that is no whole number from 0 on"
+    limits:Limits # the four limits
+)->Limits: # the same
+    "Refuse a limit that is no whole number from 0 on"
     for k, v in limits._asdict().items():
         if not isinstance(v, (int, np.integer)) or isinstance(v, bool) or v < 0: raise ValueError(f'`{k}` is {v!r}. Give a whole number, 0 or more.')
     return limits
@@ -66,24 +66,22 @@ class Layout:
         "Tokens of each user"
         return np.diff(self.profile_at) + np.diff(self.lifelong_at) + np.diff(self.token_at[self.event_at])
 
-# %% ../nbs/04_batch.ipynb #626285cc
+# %% ../nbs/04_batch.ipynb #77624c5a
 def layout(
     user_at:np.ndarray, # (U+1,) offsets of the users into the rows
     time:np.ndarray, # (n,) epoch seconds; not 0 on milestones
     source_idx:np.ndarray, # (n,) −1 on profile rows
     event_idx:np.ndarray, # (n,) number of the event
-    limits:Limits=Limits(),
+    limits:Limits=Limits(), # what is kept at most
 )->Layout:
     "Find the parts of all records at once"
     n_users = len(user_at) - 1
     user = np.repeat(np.arange(n_users), np.diff(user_at))
-    def first(rows, most): # the first so many rows of each user
-        at = offsets(np.bincount(user[rows], minlength=n_users))
-        keep = within(at) < most
-        return rows[keep], offsets(np.minimum(np.diff(at), most))
-    def last(owner, most): # the last so many of each user
-        at = offsets(np.bincount(owner, minlength=n_users))
-        return within(at) >= np.repeat(np.diff(at) - most, np.diff(at)), offsets(np.minimum(np.diff(at), most))
+    def keep(owner, most, latest): # which of these are kept: the first, or the latest, so many of each owner; and the owners' new offsets
+        n = np.bincount(owner, minlength=n_users)
+        skip = np.repeat(np.maximum(n - most, 0), n) if latest else 0
+        rank = within(offsets(n)) - skip
+        return (rank >= 0) & (rank < most), offsets(np.minimum(n, most))
 
     event, life = source_idx >= 0, (source_idx < 0) & (time != 0)
     profile, lifelong, tokens = (np.flatnonzero(m) for m in (~event & ~life, life, event))
@@ -91,13 +89,14 @@ def layout(
     sizes = np.diff(np.append(starts, len(tokens)))
     before = dict(profile_toks=len(profile), lifelong_toks=len(lifelong), events=len(sizes), event_toks=len(tokens))
 
-    profile, profile_at = first(profile, limits.max_profile_toks)
-    keep, lifelong_at = last(user[lifelong], limits.max_lifelong_toks)
-    lifelong = lifelong[keep]
-    keep, event_at = last(user[tokens[starts]], limits.max_events)
-    heads = tokens[starts[keep]]
-    tokens = tokens[np.repeat(keep, sizes) & (within(offsets(sizes)) < limits.max_event_toks)]
-    sizes = np.minimum(sizes[keep], limits.max_event_toks)
+    kept, profile_at = keep(user[profile], limits.max_profile_toks, latest=False)
+    profile = profile[kept]
+    kept, lifelong_at = keep(user[lifelong], limits.max_lifelong_toks, latest=True)
+    lifelong = lifelong[kept]
+    kept, event_at = keep(user[tokens[starts]], limits.max_events, latest=True)
+    heads = tokens[starts[kept]]
+    tokens = tokens[np.repeat(kept, sizes) & (within(offsets(sizes)) < limits.max_event_toks)]
+    sizes = np.minimum(sizes[kept], limits.max_event_toks)
     after = dict(profile_toks=len(profile), lifelong_toks=len(lifelong), events=len(sizes), event_toks=len(tokens))
     return Layout(profile, profile_at, lifelong, lifelong_at, tokens, offsets(sizes), heads, event_at, {k: v - after[k] for k, v in before.items()})
 
@@ -118,23 +117,26 @@ class Records:
     cal:np.ndarray # (E, 3) float32 hour, dow, dom
     event_at:np.ndarray # (U+1,)
 
-# %% ../nbs/04_batch.ipynb #48b1260a
+# %% ../nbs/04_batch.ipynb #9bed8f9e
+record_columns = ['key_id', 'val_id', 'val_pos', 'time', 'logsec', 'source_idx', 'event_idx', 'hour', 'dow', 'dom']  # of a shard, beside the entity
+
 def read_records(
     uids:list, # (U,) ids
     user_at:np.ndarray, # (U+1,) offsets of the users into the rows
     cols:dict, # the columns of a shard by name, as arrays
-    limits:Limits=Limits(),
+    limits:Limits=Limits(), # what is kept at most
 )->Records:
     "Columns of a shard become records"
     lay = layout(user_at, cols['time'], cols['source_idx'], cols['event_idx'], limits)
     ids = lambda rows: np.stack([cols[c][rows] for c in ('key_id', 'val_id', 'val_pos')], axis=1).astype(np.int64, copy=False)
     time = lambda rows: cols['logsec'][rows].astype(np.float32)
     cal = np.stack([cols[c][lay.heads] for c in ('hour', 'dow', 'dom')], axis=1).astype(np.float32, copy=False)
-    return Records(uids, ids(lay.profile), time(lay.profile), lay.profile_at, ids(lay.lifelong), time(lay.lifelong), lay.lifelong_at,
-                   ids(lay.tokens), lay.token_at, time(lay.heads), cal, lay.event_at)
+    return Records(uids=uids, profile=ids(lay.profile), profile_time=time(lay.profile), profile_at=lay.profile_at,
+                   lifelong=ids(lay.lifelong), lifelong_time=time(lay.lifelong), lifelong_at=lay.lifelong_at,
+                   tokens=ids(lay.tokens), token_at=lay.token_at, event_time=time(lay.heads), cal=cal, event_at=lay.event_at)
 
-# %% ../nbs/04_batch.ipynb #1dd43f4b
-def runs(
+# %% ../nbs/04_batch.ipynb #42b2f8ee
+def gather_runs(
     at:np.ndarray, # (n+1,) offsets
     i:np.ndarray # which runs
 )->tuple[np.ndarray, np.ndarray]: # positions of their values, and their new offsets
@@ -143,16 +145,17 @@ def runs(
     return within(new) + np.repeat(at[i], np.diff(new)), new
 
 def take_records(
-    recs:Records,
+    recs:Records, # of many users
     i:np.ndarray # which users, in which order
 )->Records:
     "The records of some users"
-    profile, profile_at = runs(recs.profile_at, i)
-    lifelong, lifelong_at = runs(recs.lifelong_at, i)
-    events, event_at = runs(recs.event_at, i)
-    tokens, token_at = runs(recs.token_at, events)
-    return Records([recs.uids[j] for j in i], recs.profile[profile], recs.profile_time[profile], profile_at, recs.lifelong[lifelong], recs.lifelong_time[lifelong], lifelong_at,
-                   recs.tokens[tokens], token_at, recs.event_time[events], recs.cal[events], event_at)
+    profile, profile_at = gather_runs(recs.profile_at, i)
+    lifelong, lifelong_at = gather_runs(recs.lifelong_at, i)
+    events, event_at = gather_runs(recs.event_at, i)
+    tokens, token_at = gather_runs(recs.token_at, events)
+    return Records(uids=[recs.uids[j] for j in i], profile=recs.profile[profile], profile_time=recs.profile_time[profile], profile_at=profile_at,
+                   lifelong=recs.lifelong[lifelong], lifelong_time=recs.lifelong_time[lifelong], lifelong_at=lifelong_at,
+                   tokens=recs.tokens[tokens], token_at=token_at, event_time=recs.event_time[events], cal=recs.cal[events], event_at=event_at)
 
 def join_records(
     parts:list # of `Records`
@@ -165,7 +168,7 @@ def join_records(
         return offsets(np.concatenate([np.diff(a) for a in arrays])) if name.endswith('_at') else np.concatenate(arrays)
     return Records(**{f.name: join(f.name) for f in fields(Records)})
 
-# %% ../nbs/04_batch.ipynb #9c9da029
+# %% ../nbs/04_batch.ipynb #cf34608a
 def user_rec(
     df, # token rows of one entity: a polars (or pandas) frame as read from a shard
     entity_col:str='user_id', # the entity column
@@ -174,7 +177,7 @@ def user_rec(
     max_events:int=6500, # keep the latest so many events
     max_event_toks:int=24, # keep the first so many tokens of each event
 )->dict: # uid, profile (P,3), profile_time (P,), lifelong (L,3), lifelong_time (L,), events [(n_i,3)], event_time (E,), cal (E,3); int64 and float32
-    "One entity's record; `ValueError` where `df` holds another number of entities"
+    "One entity's record; rows of several entities are refused with a `ValueError`"
     if entity_col not in df.columns: raise ValueError(f'there is no column `{entity_col}` in the token rows, only {df.columns}.')
     uids = np.unique(df[entity_col].to_numpy()).tolist()
     if len(uids) != 1: raise ValueError(f'the token rows belong to {len(uids)} entities. Pass the rows of one, `df.filter(pl.col({entity_col!r}) == …)`.')
@@ -184,15 +187,13 @@ def user_rec(
     return dict(uid=uids[0], profile=t(r.profile), profile_time=t(r.profile_time), lifelong=t(r.lifelong), lifelong_time=t(r.lifelong_time),
                 events=list(t(r.tokens).split(np.diff(r.token_at).tolist())), event_time=t(r.event_time), cal=t(r.cal))
 
-record_columns = ['key_id', 'val_id', 'val_pos', 'time', 'logsec', 'source_idx', 'event_idx', 'hour', 'dow', 'dom']
-
 def rec_ntoks(
     rec:dict # from `user_rec`
 )->int: # profile, milestone and event tokens together
     "How many tokens a record has"
     return len(rec['profile']) + len(rec['lifelong']) + sum(len(e) for e in rec['events'])
 
-# %% ../nbs/04_batch.ipynb #f63d8d11
+# %% ../nbs/04_batch.ipynb #19864686
 def _padded(values, time, at):
     "Runs of different lengths as a padded block with its mask"
     n = np.diff(at)
@@ -208,20 +209,27 @@ def to_batch(
     users = np.arange(len(r.uids))
     arrays = dict(zip(('profile', 'profile_mask', 'profile_time'), _padded(r.profile, r.profile_time, r.profile_at)))
     arrays |= dict(zip(('lifelong', 'lifelong_mask', 'lifelong_time'), _padded(r.lifelong, r.lifelong_time, r.lifelong_at)))
-    arrays |= dict(event_tokens=r.tokens, event_offsets=r.token_at, event_user=np.repeat(users, np.diff(r.event_at)), event_time=r.event_time, cal=r.cal,
-                   history_offsets=r.event_at + np.arange(len(r.uids) + 1))
+    arrays |= dict(event_tokens=r.tokens, event_offsets=r.token_at, event_user=np.repeat(users, np.diff(r.event_at)), event_time=r.event_time,
+                   cal=r.cal, history_offsets=r.event_at + np.arange(len(r.uids) + 1))
     return {**{k: torch.from_numpy(v) for k, v in arrays.items()}, 'uids': r.uids}
 
 def pack_batch(
     recs:list # of records, from `user_rec`
-)->dict: # profile, lifelong (padded, with mask and time), event_tokens (N,3), event_offsets (E+1,), event_user (E,), event_time (E,), cal (E,3), history_offsets (B+1,), uids
+)->dict: # profile, lifelong (padded, with mask and time), event_tokens (N,3), event_offsets (E+1,), event_user, event_time, cal, history_offsets (B+1,), uids
     "Records as one batch"
-    cat = lambda k, *shape: np.concatenate([np.empty((0, *shape), np.float32 if 'time' in k or k == 'cal' else np.int64), *(r[k].numpy() for r in recs)])
-    at = lambda k: offsets(np.array([len(r[k]) for r in recs], np.int64))
-    events = [e.numpy() for r in recs for e in r['events']]
-    return to_batch(Records([r['uid'] for r in recs], cat('profile', 3), cat('profile_time'), at('profile'), cat('lifelong', 3), cat('lifelong_time'), at('lifelong'),
-                            np.concatenate([np.empty((0, 3), np.int64), *events]), offsets(np.array([len(e) for e in events], np.int64)), cat('event_time'), cat('cal', 3), at('events')))
+    return to_batch(join_records([_no_records, *map(_as_records, recs)]))
 
+def _as_records(rec):
+    "One record in flat form"
+    flat = {k: v.numpy() for k, v in rec.items() if isinstance(v, torch.Tensor)}
+    tokens = np.concatenate([_no_records.tokens, *(e.numpy() for e in rec['events'])])
+    at = {f'{k}_at': np.array([0, len(rec[k])]) for k in ('profile', 'lifelong')}
+    return Records(uids=[rec['uid']], tokens=tokens, token_at=offsets([len(e) for e in rec['events']]),
+                   event_at=np.array([0, len(rec['events'])]), **flat, **at)
+
+_no_records = read_records([], np.array([0]), {c: np.empty(0, np.int64) for c in record_columns})
+
+# %% ../nbs/04_batch.ipynb #7d8f381e
 def batch_shapes(
     b:dict # a batch
 )->dict: # field → shape, the length for `uids`

@@ -12,7 +12,7 @@ import torch
 from .source import MASK, UNK
 from .tokenizer import Tokenizer
 
-# %% ../nbs/05_mask.ipynb #cbd155cc
+# %% ../nbs/05_mask.ipynb #cd804bfa
 def mask_batch(
     b:dict, # a batch from `pack_batch` or a loader
     tok:Tokenizer, # that wrote the shards
@@ -23,7 +23,7 @@ def mask_batch(
     ignore:int=-100, # label of what is not a target
     generator:torch.Generator|None=None, # makes the result reproducible; None: torch's own
 )->dict: # a new batch, with event_labels (N,) int64 and mlm_mask (N,) bool; `b` stays as it was
-    "Hide event values (paper, section 2.4); `ValueError` for a probability outside 0 to 1"
+    "Hide event values (paper, section 2.4); a probability outside 0 to 1 is refused with a `ValueError`"
     for name, p in dict(p_tok=p_tok, p_event=p_event, p_key=p_key, p_unk=p_unk).items():
         if not 0 <= p <= 1: raise ValueError(f'`{name}` is {p}. Give a probability from 0 to 1.')
     tokens = b['event_tokens']

@@ -13,20 +13,22 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-# %% ../nbs/20_samples.ipynb #622fe714
+# %% ../nbs/20_samples.ipynb #5e9f1d9c
 Bank = namedtuple('Bank', 'profile cards transfers app labels eval_time')
 _start, _days = datetime.datetime(2024, 1, 1), 365
 _countries, _plans = ['GB', 'FR', 'PL', 'IE', 'ES', 'RO', 'DE', 'LT'], ['standard', 'plus', 'premium', 'metal']
-_mcc = dict(groceries=['5411', '5422', '5451'], dining=['5812', '5814'], travel=['4111', '4511', '7011'], home=['5200', '5712'], online=['5816', '5732', '5942'])
+_mcc = dict(groceries=['5411', '5422', '5451'], dining=['5812', '5814'], travel=['4111', '4511', '7011'], home=['5200', '5712'],
+            online=['5816', '5732', '5942'])
 _screens = ['home', 'card', 'savings', 'loan', 'invest', 'support', 'login']
-_stems = ['Café', 'Bäckerei', 'Market', 'Supermercado', 'Żabka', 'Boulangerie', 'Grill', 'Hotel', 'Air', 'Books', 'Shop', 'Sushi 寿司', "O'Neill's", 'Trattoria', 'Kiosk', 'Garden']
+_stems = ['Café', 'Bäckerei', 'Market', 'Supermercado', 'Żabka', 'Boulangerie', 'Grill', 'Hotel', 'Air', 'Books', 'Shop', 'Sushi 寿司',
+          "O'Neill's", 'Trattoria', 'Kiosk', 'Garden']
 _names = ['Blau', 'Central', 'Müller', 'García', 'Łódź', 'du Coin', 'Express', 'Royal', 'No. 7', '24/7', 'Nord', 'Sol', 'Luna', 'Vert', 'King', 'West']
 _notes = ['rent', 'thanks! 🎉', 'dinner', 'Miete', 'loyer', 'gift 🎁', 'bill split', 'salary', 'ticket', 'refund']
 
 def _texts(options, i): return pl.Series(options, dtype=pl.String).gather(i)
 def _pick(rng, options, p, n): return _texts(options, np.searchsorted(np.cumsum(p)/np.sum(p), rng.random(n)))
 def _gaps(rng, x, share): return pl.Series(x).set(pl.Series(rng.random(len(x)) < share), None)
-def _times(rng, u): return pl.Series(np.datetime64(_start, 'us') + (u * _days * 86_400e6).astype('timedelta64[us]'))
+def _times(u): return pl.Series(np.datetime64(_start, 'us') + (u * _days * 86_400e6).astype('timedelta64[us]'))
 
 def bank(
     n_users:int=1_000, # people; about 76 events each
@@ -35,21 +37,25 @@ def bank(
     "A synthetic bank"
     rng = np.random.default_rng(seed)
     uid = np.arange(1, n_users + 1) * 7 + 100_000
-    habits = dict(level=rng.normal(3, .6, n_users), drift=rng.choice([-1., 1.], n_users) * rng.uniform(.3, 1.2, n_users), taste=rng.normal(0, 1, n_users),
-                  last=np.where(rng.random(n_users) < .3, rng.uniform(.5, .9, n_users), 1.), orderly=rng.random(n_users), age=rng.integers(18, 85, n_users))
+    drift = rng.choice([-1., 1.], n_users) * rng.uniform(.3, 1.2, n_users)
+    last = np.where(rng.random(n_users) < .3, rng.uniform(.5, .9, n_users), 1.)
+    habits = dict(level=rng.normal(3, .6, n_users), drift=drift, taste=rng.normal(0, 1, n_users), last=last, orderly=rng.random(n_users),
+                  age=rng.integers(18, 85, n_users))
     cards, spent = _bank_cards(rng, uid, habits)
     app, order = _bank_app(rng, uid, habits)
-    return Bank(_bank_profile(rng, uid, habits), cards, _bank_transfers(rng, uid, habits), app, _bank_labels(rng, uid, spent, order), _start + datetime.timedelta(days=_days))
+    return Bank(profile=_bank_profile(rng, uid, habits), cards=cards, transfers=_bank_transfers(rng, uid, habits), app=app,
+                labels=_bank_labels(rng, uid, spent, order), eval_time=_start + datetime.timedelta(days=_days))
 
-# %% ../nbs/20_samples.ipynb #51a87068
+# %% ../nbs/20_samples.ipynb #e46a7530
 def _bank_profile(rng, uid, habits):
     n = len(uid)
-    signup = _times(rng, rng.uniform(-3, 0, n))
-    top_up = signup.dt.offset_by('0d') + pl.Series(rng.exponential(20, n) * 86_400e6).cast(pl.Int64).cast(pl.Duration('us'))
+    signup = _times(rng.uniform(-3, 0, n))
+    top_up = signup + pl.Series(rng.exponential(20, n) * 86_400e6).cast(pl.Int64).cast(pl.Duration('us'))
     plan = _pick(rng, _plans, [1, 2, 3, 2], n).zip_with(pl.Series(habits['level'] + rng.normal(0, .5, n) > 3.6), _pick(rng, _plans, [8, 2, 1, 0], n))
-    return pl.DataFrame(dict(user_id=uid, age=_gaps(rng, habits['age'], .05), country=_gaps(rng, _pick(rng, _countries, range(8, 0, -1), n), .02), plan=plan,
-                             balance=np.round(rng.normal(0, 1, n)*np.exp(habits['level'] + 3), 2), signed_up=signup.dt.truncate('1s'),
-                             first_top_up=_gaps(rng, top_up.dt.truncate('1s'), .1)))
+    country = _gaps(rng, _pick(rng, _countries, range(8, 0, -1), n), .02)
+    balance = np.round(rng.normal(0, 1, n)*np.exp(habits['level'] + 3), 2)
+    return pl.DataFrame(dict(user_id=uid, age=_gaps(rng, habits['age'], .05), country=country, plan=plan, balance=balance,
+                             signed_up=signup.dt.truncate('1s'), first_top_up=_gaps(rng, top_up.dt.truncate('1s'), .1)))
 
 # %% ../nbs/20_samples.ipynb #979a7b86
 def _events(rng, uid, mean, last=1.):
@@ -60,7 +66,7 @@ def _events(rng, uid, mean, last=1.):
     order = np.lexsort((at, who))
     return who[order], at[order]
 
-# %% ../nbs/20_samples.ipynb #6c5841bc
+# %% ../nbs/20_samples.ipynb #cf50581c
 def _bank_cards(rng, uid, habits):
     who, at = _events(rng, uid, 45, habits['last'])
     n = len(who)
@@ -73,33 +79,35 @@ def _bank_cards(rng, uid, habits):
     first, size = np.cumsum([0] + [len(_mcc[k]) for k in kinds])[:-1], np.array([len(_mcc[k]) for k in kinds])
     spellings = [f'{stem} {name} {number:03d}' for stem in _stems for name in _names for number in range(60)]
     merchant = _texts(spellings + [s.upper() for s in spellings], rng.integers(0, len(spellings), n) + len(spellings)*(rng.random(n) < .3))
-    frame = pl.DataFrame(dict(user_id=uid[who], at=_times(rng, at), amount=np.round(np.where(refund, amount, -amount), 2), currency=_gaps(rng, _pick(rng, ['GBP', 'EUR', 'PLN', 'RON'], [4, 4, 1, 1], n), .01),
+    currency = _gaps(rng, _pick(rng, ['GBP', 'EUR', 'PLN', 'RON'], [4, 4, 1, 1], n), .01)
+    frame = pl.DataFrame(dict(user_id=uid[who], at=_times(at), amount=np.round(np.where(refund, amount, -amount), 2), currency=currency,
                               mcc=_texts(codes, first[kind] + (rng.random(n)*size[kind]).astype(int)), merchant=_gaps(rng, merchant, .02)))
     return frame, (who, at, np.where(refund, 0, amount), kind)
 
-# %% ../nbs/20_samples.ipynb #7e16a67b
+# %% ../nbs/20_samples.ipynb #6fb743b1
 def _bank_transfers(rng, uid, habits):
     who, at = _events(rng, uid, 10)
     n = len(who)
     amount = np.round(np.exp(habits['level'][who] + 1.5 + rng.normal(0, 1, n)) * np.where(rng.random(n) < .45, 1, -1), 2)
-    return pl.DataFrame(dict(user_id=uid[who], at=_times(rng, at), amount=np.where(rng.random(n) < .01, 0., amount), currency=_pick(rng, ['GBP', 'EUR', 'PLN'], [4, 4, 1], n),
-                             channel=_pick(rng, ['sepa', 'card', 'p2p', 'swift'], [4, 2, 4, 1], n), note=_gaps(rng, _pick(rng, _notes, [1]*len(_notes), n), .4)))
+    return pl.DataFrame(dict(user_id=uid[who], at=_times(at), amount=np.where(rng.random(n) < .01, 0., amount),
+                             currency=_pick(rng, ['GBP', 'EUR', 'PLN'], [4, 4, 1], n), channel=_pick(rng, ['sepa', 'card', 'p2p', 'swift'], [4, 2, 4, 1], n),
+                             note=_gaps(rng, _pick(rng, _notes, [1]*len(_notes), n), .4)))
 
-# %% ../nbs/20_samples.ipynb #f31dce8a
+# %% ../nbs/20_samples.ipynb #50e83c57
 def _bank_app(rng, uid, habits):
     who, at = _events(rng, uid, 21)
     n = len(who)
     screen = (rng.random(n) * len(_screens)).astype(int)
     savings, loan = _screens.index('savings'), _screens.index('loan')
-    free = (screen[:-1] == savings) | (screen[:-1] == loan) if n else np.empty(0, bool)
-    pair = np.flatnonzero(free & (who[:-1] == who[1:]) & (rng.random(max(n - 1, 0)) < .7))
+    same = who[:-1] == who[1:]
+    pair = np.flatnonzero(same & np.isin(screen[:-1], [savings, loan]) & (rng.random(max(n - 1, 0)) < .7))
     pair = pair[np.diff(pair, prepend=-2) > 1]
     loan_first = rng.random(len(pair)) < habits['orderly'][who[pair]]
     screen[pair], screen[pair + 1] = np.where(loan_first, loan, savings), np.where(loan_first, savings, loan)
-    same = who[:-1] == who[1:]
     step = lambda a, b: np.bincount(who[:-1][same & (screen[:-1] == a) & (screen[1:] == b)], minlength=len(uid))
     seconds = np.round(rng.exponential(30, n), 1)
-    frame = pl.DataFrame(dict(user_id=uid[who], at=_times(rng, at), screen=_texts(_screens, screen), device=_pick(rng, ['ios', 'android', 'web'], [4, 5, 1], n), seconds=_gaps(rng, seconds, .03)))
+    frame = pl.DataFrame(dict(user_id=uid[who], at=_times(at), screen=_texts(_screens, screen), device=_pick(rng, ['ios', 'android', 'web'], [4, 5, 1], n),
+                              seconds=_gaps(rng, seconds, .03)))
     return frame, step(loan, savings) - step(savings, loan)
 
 # %% ../nbs/20_samples.ipynb #abb3d7b5
@@ -113,22 +121,23 @@ def _bank_labels(rng, uid, spent, order):
     mix = (trend.astype(int) + lapsed + taste >= 2) ^ (rng.random(len(uid)) < .1)
     return pl.DataFrame(dict(user_id=uid, **{k: v.astype(np.int8) for k, v in dict(trend=trend, lapsed=lapsed, taste=taste, order=order > 0, mix=mix).items()}))
 
-# %% ../nbs/20_samples.ipynb #3c6beeaa
+# %% ../nbs/20_samples.ipynb #8850350f
 def ml_100k(
 )->Path: # folder with `u.data` (user_id, movie_id, rating, timestamp; tabs) and `u.user` (user_id, age, gender, occupation, zip_code; bars)
-    "MovieLens-100k, fetched once; `FileNotFoundError` where it can be had in neither way"
+    "MovieLens-100k, fetched once; a `FileNotFoundError` names both ways where neither works"
     with warnings.catch_warnings():  # what fastai's own imports say is not the reader's business
         warnings.simplefilter('ignore')
         from fastai.data.external import URLs, untar_data
     path = URLs.path(URLs.ML_100k, c_key='data')
     if (path/'u.data').exists() and (path/'u.user').exists(): return path
     problems = []
-    for way, fetch in (('fastai (untar_data)', lambda: _untar(untar_data, URLs.ML_100k)), ('pip download recbole==1.2.1', lambda: _from_wheel(path))):
+    ways = {'fastai (untar_data)': lambda: _untar(untar_data, URLs.ML_100k), 'pip download recbole==1.2.1': lambda: _from_wheel(path)}
+    for way, fetch in ways.items():
         try: return fetch()
         except (OSError, subprocess.SubprocessError, zipfile.BadZipFile, KeyError) as e: problems.append(f'{way}: {e}')
     raise FileNotFoundError('MovieLens-100k could not be fetched. Tried ' + '; '.join(problems) + f'. Put u.data and u.user into {path} by hand.')
 
-# %% ../nbs/20_samples.ipynb #29a6bcb6
+# %% ../nbs/20_samples.ipynb #9bce71dc
 def _untar(untar_data, url):
     "fastai's way, after a look whether its host answers"
     from urllib.request import urlopen
@@ -137,12 +146,13 @@ def _untar(untar_data, url):
 def _from_wheel(path):
     "Take the two tables from a wheel, and write them in their first layout"
     with tempfile.TemporaryDirectory() as d:
-        run = subprocess.run([sys.executable, '-m', 'pip', 'download', '-q', '--no-deps', '--retries', '0', '--timeout', '10', '-d', d, 'recbole==1.2.1'], capture_output=True, text=True, timeout=60)
+        pip = [sys.executable, '-m', 'pip', 'download', '-q', '--no-deps', '--retries', '0', '--timeout', '10', '-d', d, 'recbole==1.2.1']
+        run = subprocess.run(pip, capture_output=True, text=True, timeout=60)
         wheels = list(Path(d).glob('recbole*.whl'))
         if not wheels: raise OSError((run.stderr.strip().splitlines() or ['no wheel'])[-1])
         with zipfile.ZipFile(wheels[0]) as z: tables = [io.BytesIO(z.read(f'recbole/dataset_example/ml-100k/ml-100k.{t}')) for t in ('inter', 'user')]
     path.mkdir(parents=True, exist_ok=True)
-    for table, name, sep in zip(tables, ('u.user', 'u.data')[::-1], '\t|'):
+    for table, name, sep in zip(tables, ('u.data', 'u.user'), '\t|'):
         pl.read_csv(table, separator='\t', infer_schema=False).write_csv(path/f'{name}.part', include_header=False, separator=sep)
         os.replace(path/f'{name}.part', path/name)
     return path

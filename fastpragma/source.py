@@ -24,16 +24,17 @@ token_columns = ['key', 'key_id', 'value', 'val_id', 'val_pos', 'vtype', 'time',
 entity_columns = ['shard', 'first_row', 'rows', 'profile_toks', 'lifelong_toks', 'events', 'event_toks']
 reserved_value = r'^(\[(PAD|MASK|UNK)\]|<bucket_\d+>)$'
 
-# %% ../nbs/00_source.ipynb #361c6a32
+# %% ../nbs/00_source.ipynb #07923425
 def float_text(
     x:pl.Series # floats
 )->pl.Series: # whole numbers below 2**53 as integers, others as Python's `repr`; null stays null
     "The text of each float"
     x = x.cast(pl.Float64)
-    whole = (x == x.floor()) & (x.abs() < 2**53)
-    text = x.set(~whole.fill_null(False), None).cast(pl.Int64).cast(pl.String).zip_with(whole.fill_null(False), x.cast(pl.String))
-    tiny = ((x.abs() < 1e-4) & (x != 0)).fill_null(False).arg_true()  # there polars and Python write exponents differently
-    return text.scatter(tiny, [repr(v) for v in x.gather(tiny)]) if len(tiny) else text
+    size = x.abs()
+    whole = ((x == x.floor()) & (size < 2**53)).fill_null(False)
+    text = x.set(~whole, None).cast(pl.Int64).cast(pl.String).zip_with(whole, x.cast(pl.String))
+    extreme = (((size < 1e-4) & (x != 0)) | (size >= 2**53)).fill_null(False).arg_true()  # exponents: each release of polars writes its own
+    return text.scatter(extreme, [repr(v) for v in x.gather(extreme)]) if len(extreme) else text
 
 # %% ../nbs/00_source.ipynb #2c0cd00e
 def text_expr(
@@ -115,7 +116,7 @@ def _check_field(refuse, field, dtype):
     if col == 'lifelong' or col in key_specials or re.match(reserved_value, col):
         refuse(col, 'the name is reserved for a key of the package', 'Rename the column')
 
-# %% ../nbs/00_source.ipynb #5b8691c4
+# %% ../nbs/00_source.ipynb #7fdde3b3
 class DataSource:
     "One table and the role of each of its columns"
     def __init__(self,
@@ -138,7 +139,7 @@ class DataSource:
         self.time_col, self.entity_col, self.is_profile = time_col, entity_col, is_profile
         self.order_col, self.time_unit = order_col, time_unit
         self.lf = _lazy(df, self.name)
-        self.schema = self.explain(self.lf.collect_schema)
+        self.schema = self.read(self.lf.collect_schema)
         self._check()
 
     @property
@@ -147,11 +148,20 @@ class DataSource:
         role = lambda c: 'signed' if c in self.signed_conts else 'num'
         return [Field(c, 'cat') for c in self.cats] + [Field(c, role(c)) for c in self.conts] + [Field(c, 'text') for c in self.texts]
 
-    def refuse(self, col, what, cure): raise ValueError(f'source `{self.name}`, column `{col}`: {what}. {cure}.')
+    def refuse(self,
+        col:str, # the column
+        what:str, # what is wrong
+        cure:str # what to do
+    ):
+        "Raise a `ValueError` with source, column, fault and cure"
+        raise ValueError(f'source `{self.name}`, column `{col}`: {what}. {cure}.')
 
-    def explain(self, read, **kwargs):
-        "Run what reads the table; where polars cannot, say of which source"
-        try: return read(**kwargs)
+    def read(self,
+        collect, # `collect` or `collect_schema` of a query on the table
+        **kwargs # its arguments
+    ):
+        "Run it; where polars cannot read the table, the `ValueError` names the source"
+        try: return collect(**kwargs)
         except pl.exceptions.PolarsError as e: raise ValueError(f'source `{self.name}` cannot be read: {e}') from e
 
 # %% ../nbs/00_source.ipynb #b44e143b
@@ -165,7 +175,7 @@ def _lazy(df, name):
     except Exception as e: raise ValueError(f'source `{name}`: the frame does not convert to Arrow columns of one type each ({e}). '
                                             "Give the column that it names one type, with `.astype(str)` for instance.") from e
 
-# %% ../nbs/00_source.ipynb #d2a8764c
+# %% ../nbs/00_source.ipynb #ee3b18e4
 @patch
 def _check(self:DataSource):
     "Refuse a declaration that cannot be meant"
@@ -178,10 +188,11 @@ def _check(self:DataSource):
         for c in cols:
             if c not in self.schema:
                 close = difflib.get_close_matches(str(c), self.schema.names(), 3) or self.schema.names()
-                self.refuse(c, f'`{role}` names a column that the table does not have', f"Did you mean one of {', '.join(close)}")
+                self.refuse(c, f'`{role}` names a column that the table does not have', 'The nearest it has: ' + ', '.join(f'`{n}`' for n in close))
     for c in used:
         if used.count(c) > 1: self.refuse(c, 'it is declared in two roles', 'Name it once')
-        if c in (self.entity_col, self.time_col): self.refuse(c, 'the entity or time column cannot be a field', 'Leave it out, or add a copy under another name')
+        if c in (self.entity_col, self.time_col):
+            self.refuse(c, 'the entity or time column cannot be a field', 'Leave it out, or add a copy under another name')
         if f'{c}_sign' in used and c in self.signed_conts: self.refuse(f'{c}_sign', f'this key is made from the signed column `{c}`', 'Rename the column')
     for c in self.signed_conts:
         if c not in self.conts: self.refuse(c, '`signed_conts` is a part of `conts`', 'Name it in `conts` too')
@@ -205,11 +216,19 @@ def _check_kind(self:DataSource):
         if self.schema[c] not in _dates: self.refuse(c, f'a milestone is {self.schema[c]}', 'Parse it to a date or datetime first')
         if re.match(reserved_value, c): self.refuse(c, 'the name is reserved for a value of the package', 'Rename the column')
 
-# %% ../nbs/00_source.ipynb #1bd848a6
-_scanners = dict(csv=pl.scan_csv, tsv=pl.scan_csv, txt=pl.scan_csv, data=pl.scan_csv, user=pl.scan_csv, parquet=pl.scan_parquet, pq=pl.scan_parquet,
+# %% ../nbs/00_source.ipynb #ceda3ddd
+_scanners = dict(csv=pl.scan_csv, tsv=pl.scan_csv, parquet=pl.scan_parquet, pq=pl.scan_parquet,
                  ipc=pl.scan_ipc, arrow=pl.scan_ipc, feather=pl.scan_ipc, ndjson=pl.scan_ndjson, jsonl=pl.scan_ndjson)
 
 def _ending(path): return re.sub(r'\.(gz|zst|zlib)$', '', str(path).lower()).rpartition('.')[2]
+
+def _local_files(path):
+    "The file itself, or the files of a folder in the order of their names; hidden ones are not data"
+    if path.is_file(): return [path]
+    hidden = lambda f: any(part.startswith(('.', '_')) for part in f.relative_to(path).parts)
+    files = sorted(f for f in path.rglob('*.*') if f.is_file() and not hidden(f))
+    if not files: raise FileNotFoundError(f'there is no file or folder with files at {path}')
+    return files
 
 def scan(
     path:str|Path, # file, glob, folder (files of one ending) or remote address
@@ -217,20 +236,17 @@ def scan(
     **options # of polars' scanner for this ending
 )->pl.LazyFrame:
     "A lazy frame over files, by their ending"
-    local = Path(path)
-    if '://' not in str(path) and not any(c in str(path) for c in '*?['):
-        if not local.exists(): raise FileNotFoundError(f'there is no file or folder {path}')
-        if local.is_dir():
-            files = [f for f in local.rglob('*.*') if f.is_file() and not any(p.startswith(('.', '_')) for p in f.relative_to(local).parts)]
-            endings = {f.name[f.name.index('.', 1):] for f in files}
-            if len(endings) != 1: raise ValueError(f'folder {path} holds files with {len(endings)} endings ({sorted(endings)[:4]}). Name a glob, such as folder/*.csv.')
-            path = f'{path}/**/*{endings.pop()}'
-    end = _ending(path)
-    if end not in _scanners: raise ValueError(f"{path}: the ending `{end}` says nothing. Known are {', '.join(_scanners)}; else read it with polars yourself.")
+    files = [path]
+    if '://' not in str(path) and not any(c in str(path) for c in '*?['): files = _local_files(Path(path))
+    endings = sorted({_ending(f) for f in files})
+    if len(endings) != 1: raise ValueError(f'folder {path} holds files with {len(endings)} endings ({endings[:4]}). Name a glob, such as folder/*.csv.')
+    end = endings[0]
+    if end not in _scanners:
+        raise ValueError(f"{path}: files ending in `{end}` are not known, only {', '.join(_scanners)}. Read it with polars, and pass the frame.")
     if end == 'tsv': options = {'separator': '\t', **options}
-    return _scanners[end](path, storage_options=storage_options, **options)
+    return _scanners[end](files, storage_options=storage_options, **options)
 
-# %% ../nbs/00_source.ipynb #149824da
+# %% ../nbs/00_source.ipynb #225ee782
 @patch(cls_method=True)
 def from_df(cls:DataSource,
     df, # as for `DataSource`
@@ -242,14 +258,14 @@ def from_df(cls:DataSource,
 @patch(cls_method=True)
 def from_file(cls:DataSource,
     path:str|Path, # csv, tsv, parquet, ipc/feather or ndjson: file, glob, folder or remote address
-    name:str|None=None, # the file's stem if not given
+    name:str|None=None, # if not given, the stem of the file; of the folder, for a glob
     storage_options:dict|None=None, # for remote addresses, as polars takes them
     scan_options:dict|None=None, # for polars' scanner, such as `dict(separator='|')`
     **kwargs # the roles, as for `DataSource`
 )->DataSource:
     "A source from a file, without reading it yet"
-    stem = Path(str(path).rstrip('/')).name.partition('.')[0]
-    return cls(scan(path, storage_options, **(scan_options or {})), name=name or re.sub(r'[*?\[\]]', '', stem) or None, **kwargs)
+    stems = [part.partition('.')[0] for part in Path(path).parts if not any(c in part for c in '*?[')]
+    return cls(scan(path, storage_options, **(scan_options or {})), name=name or next(filter(None, stems[::-1]), None), **kwargs)
 
 # %% ../nbs/00_source.ipynb #150bb17f
 @patch
