@@ -5,10 +5,6 @@ import sys
 from pathlib import Path
 
 root = Path(__file__).parent.parent
-chapters = {re.sub(r'^\d+_', '', f.stem): f.name for f in (root/'nbs').glob('*.ipynb')}
-
-
-def link(match): return f'](nbs/{chapters[match[1]]})'
 
 
 def output(out):
@@ -20,7 +16,7 @@ def output(out):
 def cell(c):
     "A cell as markdown; nothing for a hidden one"
     source = ''.join(c['source']).strip()
-    if c['cell_type'] == 'markdown': return re.sub(r'\]\((\w+)\.html\)', link, source)
+    if c['cell_type'] == 'markdown': return re.sub(r'\]\((\w+\.ipynb)\)', r'](nbs/\1)', source)
     if source.startswith('#| hide'): return None
     return f'```python\n{source}\n```' + ''.join(output(o) for o in c['outputs'])
 

@@ -114,7 +114,7 @@ def marked(
     if src.time_col: why = why.when(pl.col('s').is_null()).then(pl.lit('no time')).when(_is_after('s', 'ns')).then(pl.lit('after the evaluation point'))
     return point.join(src.wide()).with_columns(why=why)
 
-# %% ../nbs/03_data.ipynb #0e1c5548
+# %% ../nbs/03_data.ipynb #0ea1795d
 _year_10000 = 253_402_300_800  # epoch seconds
 
 def check_rows(
@@ -126,7 +126,7 @@ def check_rows(
         twice = frame.filter(pl.col('entity').is_not_null() & pl.col('entity').is_duplicated())['entity']
         if len(twice):
             src.refuse(src.entity_col, f'entities with more than one row: {twice.n_unique()}, `{twice[0]}` for instance',
-                       f"Keep one: df.unique('{src.entity_col}', keep='last')")
+                       f"Keep one, df.unique('{src.entity_col}', keep='last'); if these are events, give `time_col` and not `is_profile`")
     elif src.schema[src.time_col].is_numeric() and (far := frame['s'].abs().max() or 0) >= _year_10000:
         per = time_units[src.time_unit] * far / _year_10000
         unit = next((u for u, k in time_units.items() if k > per), 'ns')
@@ -388,7 +388,7 @@ def write_kv(self:PRAGMADataset,
     print(tok)
     return tok
 
-# %% ../nbs/03_data.ipynb #b386fec3
+# %% ../nbs/03_data.ipynb #d65c2816
 def publish(
     staging:Path, # folder with all new files
     out:Path, # where they go
@@ -407,7 +407,7 @@ def read_manifest(
 )->dict: # what `write_kv` wrote: options, tokenizer's fingerprint, sizes per shard and in total, what was left out
     "The manifest of a finished dataset; a `ValueError` says what is wrong with the folder"
     path = Path(path)
-    if not path.is_dir(): raise FileNotFoundError(f'there is no folder {path}')
+    if not path.is_dir(): raise FileNotFoundError(f'there is no folder {path.absolute()}')
     if not (path/'manifest.json').exists():
         raise ValueError(f'{path} has no manifest.json: it is not a dataset, or its writing did not finish. '
                          'Run `write_kv` again; to read shard files of your own, pass their list to `pragma_dl`.')
@@ -435,7 +435,7 @@ def _sizes(entities, n_shards):
     found = {r.pop('shard'): r for r in per.to_dicts()}
     return [found.get(k, dict(rows=0, tokens=0, entities=0, events=0)) for k in range(n_shards)]
 
-# %% ../nbs/03_data.ipynb #25da437d
+# %% ../nbs/03_data.ipynb #1a97b3d1
 @patch
 def _tokenizer(self:PRAGMADataset, frames, point):
     "The fitted tokenizer, else the saved one, else a new one"
@@ -444,7 +444,7 @@ def _tokenizer(self:PRAGMADataset, frames, point):
     tok = self.tok or Tokenizer.load(saved)
     if says := tok.differences(self.sources):
         raise ValueError(f'the {"fitted" if self.tok else "saved"} tokenizer does not fit the sources: {"; ".join(says)}. '
-                         'Call `fit_tokenizer` again to make a new one.')
+                         'Call `fit_tokenizer(eval_time=…)` to make a new one, or write to another `out_path`.')
     if tok.content['eval_time'] is None or tok.content['eval_time'] > list(point.latest):
         warnings.warn('the tokenizer was fitted up to a later time than this evaluation point: its vocabulary knows the future. '
                       'Call `fit_tokenizer` with this `eval_time`.', stacklevel=3)

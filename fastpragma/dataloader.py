@@ -68,7 +68,7 @@ def epoch_order(
     places = [np.arange(users[k]) if rng is None else rng.permutation(users[k]) for k in shards]
     return np.repeat(shards, [users[k] for k in shards]), np.concatenate([np.empty(0, np.int64), *places])
 
-# %% ../nbs/06_dataloader.ipynb #abb6a221
+# %% ../nbs/06_dataloader.ipynb #328b3054
 class PRAGMADataLoader(IterableDataset):
     "Packed batches from shards, each entity once an epoch"
     def __init__(self,
@@ -88,8 +88,9 @@ class PRAGMADataLoader(IterableDataset):
         self.shards = [Path(s) for s in ([shards] if isinstance(shards, (str, Path)) else shards)]
         self.entity_col, self.max_tokens, self.shuffle, self.mask, self.seed = entity_col, max_tokens, shuffle, mask, seed
         self.limits = check_limits(Limits(max_profile_toks, max_lifelong_toks, max_events, max_event_toks))
+        self.tok = tok
         self._check_args()
-        self.tok = _find_tok(self.shards[0].parent) if mask and tok is None else tok
+        if mask and tok is None: self.tok = _find_tok(self.shards[0].parent)
         self._epoch = torch.zeros((), dtype=torch.int64).share_memory_()  # seen by running workers too
         self._read_sizes, self._planned = None, (None, None)
 
@@ -103,7 +104,7 @@ class PRAGMADataLoader(IterableDataset):
     def __iter__(self): return self._batches(get_worker_info())
     def __repr__(self): return f'PRAGMADataLoader({len(self.shards)} shards, max_tokens={self.max_tokens}, shuffle={self.shuffle}, mask={self.mask})'
 
-# %% ../nbs/06_dataloader.ipynb #e67d784a
+# %% ../nbs/06_dataloader.ipynb #7808c18a
 def _find_tok(folder):
     path = folder/'tokenizer.json'
     if not path.exists(): raise ValueError(f'masks need the tokenizer, and there is no {path}. Pass `tok`, or `mask=False`.')
@@ -113,7 +114,9 @@ def _find_tok(folder):
 def _check_args(self:PRAGMADataLoader):
     if not self.shards: raise ValueError('there are no shards to read. Pass the files that `write_kv` wrote.')
     for s in self.shards:
-        if not s.is_file(): raise FileNotFoundError(f'there is no shard {s}.')
+        if not s.is_file(): raise FileNotFoundError(f'there is no shard {s}. For a folder use `PRAGMADataLoader.from_path`.')
+    if self.tok is not None and not isinstance(self.tok, Tokenizer):
+        raise TypeError(f'`tok` is {type(self.tok).__name__}. Give a Tokenizer: Tokenizer.load(path).')
     if len(set(self.shards)) < len(self.shards): raise ValueError('a shard is named twice, and its entities would be seen twice.')
     if not isinstance(self.max_tokens, (int, np.integer)) or self.max_tokens < 1:
         raise ValueError(f'`max_tokens` is {self.max_tokens!r}. Give a whole number, 1 or more.')
@@ -176,9 +179,11 @@ def _finish(self:PRAGMADataLoader, b, epoch, k):
     seed = int(np.random.SeedSequence([self.seed, epoch, k]).generate_state(1, np.uint64)[0] >> np.uint64(1))
     return mask_batch(b, self.tok, generator=torch.Generator().manual_seed(seed))
 
-# %% ../nbs/06_dataloader.ipynb #9c2f4e1f
+# %% ../nbs/06_dataloader.ipynb #d11d0b22
 class EpochDataLoader(DataLoader):
     "A `DataLoader` that plans an epoch before its workers start, and moves on when it is over"
+    def __len__(self): return len(self.dataset)  # torch's own would warn where a later epoch has another length
+    def __repr__(self): return f'{self.dataset!r} with {self.num_workers} workers'
     def __iter__(self):
         self.dataset._plan()
         epoch = int(self.dataset._epoch)
@@ -213,7 +218,7 @@ def pragma_dl(
     return EpochDataLoader(ds, batch_size=None, num_workers=num_workers, multiprocessing_context=context, pin_memory=pin_memory,
                            persistent_workers=persistent_workers)
 
-# %% ../nbs/06_dataloader.ipynb #e314535b
+# %% ../nbs/06_dataloader.ipynb #7942b99b
 @patch(cls_method=True)
 def from_path(cls:PRAGMADataLoader,
     path:str|Path, # folder that `write_kv` wrote
@@ -229,7 +234,7 @@ def from_path(cls:PRAGMADataLoader,
     manifest, path = read_manifest(path), Path(path)
     if mask:
         tok = tok or _find_tok(path)
-        if tok.fingerprint != manifest['tokenizer']:
+        if isinstance(tok, Tokenizer) and tok.fingerprint != manifest['tokenizer']:
             raise ValueError(f'the shards of {path} were written by another tokenizer ({manifest["tokenizer"][:8]}, not {tok.fingerprint[:8]}). Pass theirs.')
     if entity_col != manifest['entity_col']:
         raise ValueError(f"the entity column of {path} is `{manifest['entity_col']}`, not `{entity_col}`. Pass entity_col='{manifest['entity_col']}'.")

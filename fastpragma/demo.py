@@ -67,7 +67,7 @@ def read_back(
         lines.append(f'  {how_long(b["event_time"][e]):>12} before the latest event: {say(b["event_tokens"][at[e]:at[e + 1]])}')
     return '\n'.join(lines)
 
-# %% ../nbs/21_demo.ipynb #5c19a278
+# %% ../nbs/21_demo.ipynb #393f63ff
 def plot_batch(
     b:dict, # a batch with masks
     width:int=120, # tokens in a line
@@ -76,7 +76,8 @@ def plot_batch(
     import matplotlib.pyplot as plt
     fig, (left, right) = plt.subplots(1, 2, figsize=(10, 4), width_ratios=[1, 4], layout='constrained')
     left.imshow(np.concatenate([b['profile_mask'], b['lifelong_mask']], axis=1), aspect='auto', cmap='Blues', vmin=0, vmax=1.5, interpolation='nearest')
-    left.set(title='profile, milestones: padded', xlabel='token', ylabel='person')
+    left.axvline(b['profile'].shape[1] - .5, color='black', lw=1)
+    left.set(title='profile | milestones', xlabel='token', ylabel='person')
     user = b['event_user'].repeat_interleave(b['event_offsets'].diff()).numpy()
     image = np.full((-(-max(len(user), 1)//width), width, 4), 1.)
     flat = image.reshape(-1, 4)
@@ -88,7 +89,7 @@ def plot_batch(
               xlabel='token', ylabel=f'line of {width} tokens')
     return fig
 
-# %% ../nbs/21_demo.ipynb #4d6561f7
+# %% ../nbs/21_demo.ipynb #3311423f
 def show(
     out:Path, # folder of a dataset
     tok, # its tokenizer
@@ -107,8 +108,11 @@ def show(
     start = time.perf_counter()
     n, batches = 0, 0
     for b in dl: n, batches = n + int(b['profile_mask'].sum() + b['lifelong_mask'].sum()) + len(b['event_tokens']), batches + 1
-    print(f'\nLoader: {batches} batches, {n/(time.perf_counter() - start):,.0f} masked tokens/s in one process')
-    plot_batch(first).savefig(out/'batch.png', dpi=110)
+    print(f'\nLoader: {batches} batches, {n/(time.perf_counter() - start):,.0f} tokens/s, read, packed and masked in one process')
+    from matplotlib.pyplot import close
+    fig = plot_batch(first)
+    fig.savefig(out/'batch.png', dpi=110)
+    close(fig)
     print(f'Picture: {out/"batch.png"}')
 
 # %% ../nbs/21_demo.ipynb #e5bdb3da

@@ -7,13 +7,13 @@ __all__ = ['key_specials', 'val_specials', 'PAD', 'MASK', 'UNK', 'token_columns'
            'time_units', 'Field', 'float_text', 'text_expr', 'number_exprs', 'time_exprs', 'DataSource', 'scan',
            'entity_expr']
 
-# %% ../nbs/00_source.ipynb #900024ed
+# %% ../nbs/00_source.ipynb #f747c622
 import difflib, re
 from collections import namedtuple
 from pathlib import Path
 
 import polars as pl
-from fastcore.basics import listify, patch
+from fastcore.basics import patch
 
 # %% ../nbs/00_source.ipynb #b6aab1e5
 key_specials = ['[PAD]', '[MASK]', '[UNK]', '[USR]', '[EVT]']  # ids 0 to 4 of the keys
@@ -88,7 +88,7 @@ def time_exprs(
     s = c.floordiv(per)
     return s, (c - s*per) * (10**9//per)
 
-# %% ../nbs/00_source.ipynb #7b0d3be8
+# %% ../nbs/00_source.ipynb #8fc5154d
 Field = namedtuple('Field', 'name role')  # role: cat, num, signed or text
 _nested = (pl.List, pl.Array, pl.Struct, pl.Binary, pl.Object)
 _dates = (pl.Date, pl.Datetime)
@@ -104,7 +104,9 @@ def _check_entity(refuse, col, dtype):
 
 def _check_time(refuse, col, dtype):
     if dtype == pl.String:
-        refuse(col, 'the time is text', f"Parse it first: df.with_columns(pl.col('{col}').str.to_datetime()), with a format if it is not ISO 8601")
+        refuse(col, 'the time is text', f"Parse it first: in polars pl.col('{col}').str.to_datetime(time_zone='UTC'), "
+               f"in pandas pd.to_datetime(df['{col}'], utc=True), "
+               "with a format if it is not ISO 8601; from a CSV file scan_options=dict(try_parse_dates=True)")
     if not (dtype in _dates or dtype.is_integer() or dtype.is_float() or dtype == pl.Null):
         refuse(col, f'the time is {dtype}', 'Give a date, a datetime, or epoch numbers with their `time_unit`')
 
@@ -116,7 +118,7 @@ def _check_field(refuse, field, dtype):
     if col == 'lifelong' or col in key_specials or re.match(reserved_value, col):
         refuse(col, 'the name is reserved for a key of the package', 'Rename the column')
 
-# %% ../nbs/00_source.ipynb #7fdde3b3
+# %% ../nbs/00_source.ipynb #7b219827
 class DataSource:
     "One table and the role of each of its columns"
     def __init__(self,
@@ -134,8 +136,8 @@ class DataSource:
         time_unit:str='s', # of an epoch `time_col`: `s`, `ms`, `us` or `ns`
     ):
         self.name = name or ('profile' if is_profile else 'events')
-        self.cats, self.conts, self.signed_conts = listify(cats), listify(conts), listify(signed_conts)
-        self.texts, self.lifelong = listify(texts), listify(lifelong)
+        self.cats, self.conts, self.signed_conts = _names(cats), _names(conts), _names(signed_conts)
+        self.texts, self.lifelong = _names(texts), _names(lifelong)
         self.time_col, self.entity_col, self.is_profile = time_col, entity_col, is_profile
         self.order_col, self.time_unit = order_col, time_unit
         self.lf = _lazy(df, self.name)
@@ -164,7 +166,9 @@ class DataSource:
         try: return collect(**kwargs)
         except pl.exceptions.PolarsError as e: raise ValueError(f'source `{self.name}` cannot be read: {e}') from e
 
-# %% ../nbs/00_source.ipynb #b44e143b
+# %% ../nbs/00_source.ipynb #9823a75c
+def _names(columns): return [] if columns is None else [columns] if isinstance(columns, str) else list(columns)
+
 def _lazy(df, name):
     "Any frame as a LazyFrame"
     if isinstance(df, pl.LazyFrame): return df
@@ -175,7 +179,7 @@ def _lazy(df, name):
     except Exception as e: raise ValueError(f'source `{name}`: the frame does not convert to Arrow columns of one type each ({e}). '
                                             "Give the column that it names one type, with `.astype(str)` for instance.") from e
 
-# %% ../nbs/00_source.ipynb #ee3b18e4
+# %% ../nbs/00_source.ipynb #6e2a1921
 @patch
 def _check(self:DataSource):
     "Refuse a declaration that cannot be meant"
@@ -184,11 +188,13 @@ def _check(self:DataSource):
     plain = dict(entity_col=self.entity_col, time_col=self.time_col, order_col=self.order_col)
     roles = dict(cats=self.cats, conts=self.conts, texts=self.texts, lifelong=self.lifelong)
     used = [c for cols in roles.values() for c in cols]
-    for role, cols in {**{k: listify(v) for k, v in plain.items()}, **roles, 'signed_conts': self.signed_conts}.items():
+    for role, cols in {**{k: _names(v) for k, v in plain.items()}, **roles, 'signed_conts': self.signed_conts}.items():
         for c in cols:
             if c not in self.schema:
-                close = difflib.get_close_matches(str(c), self.schema.names(), 3) or self.schema.names()
-                self.refuse(c, f'`{role}` names a column that the table does not have', 'The nearest it has: ' + ', '.join(f'`{n}`' for n in close))
+                close = difflib.get_close_matches(str(c), self.schema.names(), 3)
+                has = ', '.join(f'`{n}`' for n in close or self.schema.names())
+                cure = f'{"The nearest" if close else "What"} it has: {has}' + ('; pass another `entity_col`' if role == 'entity_col' else '')
+                self.refuse(c, f'`{role}` names a column that the table does not have', cure)
     for c in used:
         if used.count(c) > 1: self.refuse(c, 'it is declared in two roles', 'Name it once')
         if c in (self.entity_col, self.time_col):
@@ -211,7 +217,7 @@ def _check_kind(self:DataSource):
         if self.time_col == self.entity_col: self.refuse(self.time_col, 'it is both entity and time', 'Name two columns')
         if self.lifelong: self.refuse(self.lifelong[0], 'milestones belong to a profile', 'Say `is_profile=True`, or make it an event')
         return _check_time(self.refuse, self.time_col, self.schema[self.time_col])
-    for c in listify(self.time_col) + listify(self.order_col): self.refuse(c, 'a profile has no time and no order', 'Leave it out, or declare events')
+    for c in _names(self.time_col) + _names(self.order_col): self.refuse(c, 'a profile has no time and no order', 'Leave it out, or declare events')
     for c in self.lifelong:
         if self.schema[c] not in _dates: self.refuse(c, f'a milestone is {self.schema[c]}', 'Parse it to a date or datetime first')
         if re.match(reserved_value, c): self.refuse(c, 'the name is reserved for a value of the package', 'Rename the column')

@@ -55,7 +55,7 @@ def read_record(
         raise ValueError(f'{path} is damaged: its content does not have the hash that it names. Write the dataset again.')
     return record
 
-# %% ../nbs/02_tokenizer.ipynb #6b58d853
+# %% ../nbs/02_tokenizer.ipynb #27ce89d7
 class Tokenizer:
     "Vocabularies, bucket edges and pieces; made by `finish` or `load`"
     version = 1 # of the file
@@ -72,13 +72,21 @@ class Tokenizer:
         self.known = known.filter(~pl.col('value').str.contains(reserved_value)).cast(dict(val_id=pl.Int64))
 
     @property
-    def n_pieces(self)->int: return self.bpe.get_vocab_size() if self.bpe else 0 # byte-level pieces
+    def n_pieces(self)->int:
+        "Number of byte-level pieces"
+        return self.bpe.get_vocab_size() if self.bpe else 0
     @property
-    def n_keys(self)->int: return len(self.key_vocab) # keys that an embedding needs
+    def n_keys(self)->int:
+        "Number of keys, as an embedding needs it"
+        return len(self.key_vocab)
     @property
-    def n_vals(self)->int: return len(self.val_vocab) + self.n_pieces # values that an embedding needs, pieces included
+    def n_vals(self)->int:
+        "Number of values, pieces included, as an embedding needs it"
+        return len(self.val_vocab) + self.n_pieces
     @cached_property
-    def fingerprint(self)->str: return _hash(self.content) # of the content; ties shards to their tokenizer
+    def fingerprint(self)->str:
+        "Hash of the content; ties shards to their tokenizer"
+        return _hash(self.content)
 
     def __eq__(self, other): return isinstance(other, Tokenizer) and self.content == other.content
     def __repr__(self): return f'Keys: {self.n_keys}, Vals: {len(self.val_vocab)}, BPE: {self.n_pieces or "none"}'
