@@ -47,7 +47,7 @@ def check_limits(
         if not isinstance(v, (int, np.integer)) or isinstance(v, bool) or v < 0: raise ValueError(f'`{k}` is {v!r}. Give a whole number, 0 or more.')
     return limits
 
-# %% ../nbs/04_batch.ipynb #0d5f522f
+# %% ../nbs/04_batch.ipynb #7e38e68b
 @dataclass
 class Layout:
     "Which rows of a shard make which parts of which records, after the limits"
@@ -64,7 +64,9 @@ class Layout:
     @property
     def ntoks(self)->np.ndarray: # (U,) int64
         "Tokens of each user"
-        return np.diff(self.profile_at) + np.diff(self.lifelong_at) + np.diff(self.token_at[self.event_at])
+        return _ntoks(self)
+
+def _ntoks(x): return np.diff(x.profile_at) + np.diff(x.lifelong_at) + np.diff(x.token_at[x.event_at])
 
 # %% ../nbs/04_batch.ipynb #77624c5a
 def layout(
@@ -100,7 +102,7 @@ def layout(
     after = dict(profile_toks=len(profile), lifelong_toks=len(lifelong), events=len(sizes), event_toks=len(tokens))
     return Layout(profile, profile_at, lifelong, lifelong_at, tokens, offsets(sizes), heads, event_at, {k: v - after[k] for k, v in before.items()})
 
-# %% ../nbs/04_batch.ipynb #2e77d0ed
+# %% ../nbs/04_batch.ipynb #5d3e556c
 @dataclass
 class Records:
     "Values of many people's records, each kind end to end"
@@ -116,6 +118,11 @@ class Records:
     event_time:np.ndarray # (E,) float32 logsec
     cal:np.ndarray # (E, 3) float32 hour, dow, dom
     event_at:np.ndarray # (U+1,)
+
+    @property
+    def ntoks(self)->np.ndarray: # (U,) int64
+        "Tokens of each user"
+        return _ntoks(self)
 
 # %% ../nbs/04_batch.ipynb #9bed8f9e
 record_columns = ['key_id', 'val_id', 'val_pos', 'time', 'logsec', 'source_idx', 'event_idx', 'hour', 'dow', 'dom']  # of a shard, beside the entity

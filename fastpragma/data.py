@@ -7,8 +7,9 @@ __all__ = ['manifest_version', 'instant', 'EvalPoint', 'marked', 'check_rows', '
            'entity_hash', 'shard_of', 'order_units', 'milestone_tokens', 'unknown_tokens', 'encode_shard',
            'PRAGMADataset', 'publish', 'read_manifest', 'DataSource', 'Tokenizer']
 
-# %% ../nbs/03_data.ipynb #7dd2beed
+# %% ../nbs/03_data.ipynb #33938965
 import datetime, math, os, re, shutil, sys, warnings
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ import polars as pl
 import pyarrow as pa
 from fastcore.basics import listify, patch
 from fastcore.imports import IN_NOTEBOOK
+from filelock import FileLock, Timeout
 
 from .source import UNK, DataSource, entity_columns, entity_expr, time_exprs, time_units, token_columns
 from .tokenizer import Tokenizer, read_record, write_record
@@ -23,7 +25,9 @@ from .tokenizer import Tokenizer, read_record, write_record
 # %% ../nbs/03_data.ipynb #2424ff76
 _all_ = ['DataSource', 'Tokenizer']
 
-# %% ../nbs/03_data.ipynb #d3a1b004
+# %% ../nbs/03_data.ipynb #0a626430
+_year_10000 = 253_402_300_800  # epoch seconds; an integer from here on is no second
+
 def instant(
     t # ISO string, date (its midnight), datetime (naive is UTC), numpy or pandas timestamp, or epoch seconds
 )->tuple[int, int]: # whole epoch seconds and the nanoseconds after them
@@ -42,6 +46,7 @@ def instant(
         return since // datetime.timedelta(seconds=1), since.microseconds * 1000
     if isinstance(t, datetime.date): return (t - datetime.date(1970, 1, 1)).days * 86_400, 0
     if isinstance(t, (int, float, np.integer, np.floating)) and not isinstance(t, bool) and math.isfinite(t):
+        if abs(t) >= _year_10000: raise ValueError(f'`eval_time` {t} lies beyond the year 9999. Give epoch seconds, not milliseconds or finer.')
         return math.floor(t), round((t - math.floor(t)) * 1e9)
     raise TypeError(f'`eval_time` is {t!r}. Give a date, a datetime, an ISO string, epoch seconds, or a frame with one of these per entity.')
 
@@ -75,20 +80,21 @@ class EvalPoint:
 
 def _iso(s, ns): return f'{np.datetime64(s, "s")}' + (f'.{ns:09d}' if ns else '') + 'Z'
 
-# %% ../nbs/03_data.ipynb #b5c16fad
+# %% ../nbs/03_data.ipynb #96506529
 def _eval_frame(t, entity_col, entity_type):
     "Check a frame of evaluation points: entity, cs, cns"
     df = t.collect() if isinstance(t, pl.LazyFrame) else pl.DataFrame(t)
     for c in (entity_col, 'eval_time'):
         if c not in df.columns: raise ValueError(f'the frame of evaluation points has no column `{c}`, only {df.columns}.')
-    dtype = df.schema['eval_time']
+    df = pl.DataFrame(dict(e=df.get_column(entity_col), t=df.get_column('eval_time')))
+    dtype, entity = df.schema['t'], entity_expr('e', df.schema['e']).alias('entity')
     if dtype == pl.String:
-        texts = df['eval_time'].unique().drop_nulls().to_list()
-        at = pl.DataFrame([(t, *instant(t)) for t in texts], schema=dict(eval_time=pl.String, cs=pl.Int64, cns=pl.Int64), orient='row')
-        df = df.join(at, on='eval_time', how='left', maintain_order='left').select(entity_expr(entity_col, df.schema[entity_col]).alias('entity'), 'cs', 'cns')
+        at = pl.DataFrame([(t, *instant(t)) for t in df['t'].unique().drop_nulls()], schema=dict(t=pl.String, cs=pl.Int64, cns=pl.Int64), orient='row')
+        df = df.join(at, on='t', how='left', maintain_order='left').select(entity, 'cs', 'cns')
     elif dtype in (pl.Date, pl.Datetime) or dtype.is_integer() or dtype.is_float():
-        cs, cns = time_exprs('eval_time', dtype)
-        df = df.select(entity_expr(entity_col, df.schema[entity_col]).alias('entity'), cs=cs, cns=cns)
+        cs, cns = time_exprs('t', dtype)
+        df = df.select(entity, cs=cs, cns=cns)
+        if dtype.is_numeric() and len(df.filter(pl.col('cs').is_between(-_year_10000, _year_10000, closed='none').not_())): instant(df['cs'].abs().max())
     else: raise ValueError(f'the frame of evaluation points, column `eval_time`: {dtype} is no time. Give dates, datetimes, ISO strings or epoch seconds.')
     _check_eval_frame(df, entity_col, entity_type)
     return df
@@ -114,9 +120,7 @@ def marked(
     if src.time_col: why = why.when(pl.col('s').is_null()).then(pl.lit('no time')).when(_is_after('s', 'ns')).then(pl.lit('after the evaluation point'))
     return point.join(src.wide()).with_columns(why=why)
 
-# %% ../nbs/03_data.ipynb #0ea1795d
-_year_10000 = 253_402_300_800  # epoch seconds
-
+# %% ../nbs/03_data.ipynb #5bc0d61c
 def check_rows(
     src:DataSource, # a source
     frame:pl.DataFrame # its marked rows
@@ -127,7 +131,7 @@ def check_rows(
         if len(twice):
             src.refuse(src.entity_col, f'entities with more than one row: {twice.n_unique()}, `{twice[0]}` for instance',
                        f"Keep one, df.unique('{src.entity_col}', keep='last'); if these are events, give `time_col` and not `is_profile`")
-    elif src.schema[src.time_col].is_numeric() and (far := frame['s'].abs().max() or 0) >= _year_10000:
+    elif src.schema[src.time_col].is_numeric() and (far := max(-(frame['s'].min() or 0), frame['s'].max() or 0)) >= _year_10000:
         per = time_units[src.time_unit] * far / _year_10000
         unit = next((u for u, k in time_units.items() if k > per), 'ns')
         src.refuse(src.time_col, f'read as `{src.time_unit}`, the times reach beyond the year 9999', f"Pass time_unit='{unit}' if that is what they are")
@@ -361,7 +365,7 @@ def fit_tokenizer(self:PRAGMADataset,
     return self._fit(self._read(point, progress)[0], point, num_buckets=num_buckets, cardinality_threshold=cardinality_threshold,
                      bpe_vocab_size=bpe_vocab_size, min_freq=min_freq, max_values_per_key=max_values_per_key)
 
-# %% ../nbs/03_data.ipynb #ad56e916
+# %% ../nbs/03_data.ipynb #203cbf52
 manifest_version = 1
 
 @patch
@@ -375,20 +379,38 @@ def write_kv(self:PRAGMADataset,
     if eval_time is None: raise ValueError('`eval_time` is None. Say up to when the history is known.')
     if not isinstance(n_shards, int) or n_shards < 1: raise ValueError(f'`n_shards` is {n_shards!r}. Give 1 or more.')
     point = EvalPoint(eval_time, self.entity_col, self.entity_type)
-    frames, self.report = self._read(point, progress)
-    tok = self._tokenizer(frames, point)
-    staging = self.out_path/'.staging'
-    shutil.rmtree(staging, ignore_errors=True)
-    staging.mkdir(parents=True)
-    tok.save(staging/'tokenizer.json')
-    entities = self._write_shards(frames, tok, n_shards, staging, progress)
-    entities.write_parquet(staging/'entities.parquet')
-    publish(staging, self.out_path, self._manifest(point, tok, _sizes(entities, n_shards)))
+    if self.out_path.exists() and not self.out_path.is_dir(): raise ValueError(f'`out_path` {self.out_path} is a file. Name a folder.')
+    self.out_path.mkdir(parents=True, exist_ok=True)
+    with _only_writer(self.out_path): tok = self._write(point, n_shards, progress)
     if len(self.report): warnings.warn(_in_words(self.report), stacklevel=2)
     print(tok)
     return tok
 
-# %% ../nbs/03_data.ipynb #d65c2816
+# %% ../nbs/03_data.ipynb #3d65c7b4
+@contextmanager
+def _only_writer(folder):
+    "Hold the folder's lock, or refuse"
+    lock = FileLock(folder/'.lock', timeout=0)
+    try: lock.acquire()
+    except Timeout: raise ValueError(f'another process is writing to {folder}. Wait for it, or name another `out_path`.') from None
+    try: yield
+    finally: lock.release()
+
+@patch
+def _write(self:PRAGMADataset, point, n_shards, progress):
+    "Read, stage and publish"
+    frames, self.report = self._read(point, progress)
+    tok = self._tokenizer(frames, point)
+    staging = self.out_path/'.staging'
+    shutil.rmtree(staging, ignore_errors=True)
+    staging.mkdir()
+    tok.save(staging/'tokenizer.json')
+    entities = self._write_shards(frames, tok, n_shards, staging, progress)
+    entities.write_parquet(staging/'entities.parquet')
+    publish(staging, self.out_path, self._manifest(point, tok, _sizes(entities, n_shards)))
+    return tok
+
+# %% ../nbs/03_data.ipynb #e745f882
 def publish(
     staging:Path, # folder with all new files
     out:Path, # where they go
@@ -397,7 +419,7 @@ def publish(
     "Move staged files to their places; without a manifest from the first move to the last"
     (out/'manifest.json').unlink(missing_ok=True)
     for f in out.glob('shard_*.parquet'):
-        if not (staging/f.name).exists(): f.unlink()
+        if re.fullmatch(r'shard_\d+\.parquet', f.name) and not (staging/f.name).exists(): f.unlink()
     for f in sorted(staging.iterdir()): os.replace(f, out/f.name)
     write_record(out/'manifest.json', 'manifest', manifest_version, content)
     staging.rmdir()
@@ -435,7 +457,7 @@ def _sizes(entities, n_shards):
     found = {r.pop('shard'): r for r in per.to_dicts()}
     return [found.get(k, dict(rows=0, tokens=0, entities=0, events=0)) for k in range(n_shards)]
 
-# %% ../nbs/03_data.ipynb #1a97b3d1
+# %% ../nbs/03_data.ipynb #9783ca3a
 @patch
 def _tokenizer(self:PRAGMADataset, frames, point):
     "The fitted tokenizer, else the saved one, else a new one"
@@ -447,7 +469,7 @@ def _tokenizer(self:PRAGMADataset, frames, point):
                          'Call `fit_tokenizer(eval_time=…)` to make a new one, or write to another `out_path`.')
     if tok.content['eval_time'] is None or tok.content['eval_time'] > list(point.latest):
         warnings.warn('the tokenizer was fitted up to a later time than this evaluation point: its vocabulary knows the future. '
-                      'Call `fit_tokenizer` with this `eval_time`.', stacklevel=3)
+                      'Call `fit_tokenizer` with this `eval_time`.', stacklevel=4)
     self.tok = tok
     return tok
 

@@ -26,7 +26,7 @@ from .tokenizer import Tokenizer
 # %% ../nbs/06_dataloader.ipynb #3b6781e6
 _all_ = ['user_rec', 'rec_ntoks', 'pack_batch', 'batch_shapes', 'mask_batch']
 
-# %% ../nbs/06_dataloader.ipynb #efe64406
+# %% ../nbs/06_dataloader.ipynb #e9bd72ee
 def read_shard(
     path:str|Path, # a shard
     entity_col:str, # the entity column
@@ -41,7 +41,7 @@ def read_shard(
             if missing:
                 raise ValueError(f'{path} is not a shard for this loader: it has no column {", ".join(f"`{c}`" for c in missing)}. Is `entity_col` right?')
             table = f.read(columns=[entity_col, *columns])
-    except pa.ArrowException as e: raise ValueError(f'{path} cannot be read: {e}. Write the dataset again.') from e
+    except (pa.ArrowException, OSError) as e: raise ValueError(f'{path} cannot be read: {e}. Write the dataset again.') from e
     ids = pa.concat_arrays(table[entity_col].chunks) if len(table) else pa.array([], table.schema.field(entity_col).type)
     starts = run_starts(ids.dictionary_encode().indices.to_numpy())
     return ids.take(pa.array(starts)), np.append(starts, len(ids)), {c: table[c].to_numpy() for c in columns}
@@ -68,7 +68,7 @@ def epoch_order(
     places = [np.arange(users[k]) if rng is None else rng.permutation(users[k]) for k in shards]
     return np.repeat(shards, [users[k] for k in shards]), np.concatenate([np.empty(0, np.int64), *places])
 
-# %% ../nbs/06_dataloader.ipynb #328b3054
+# %% ../nbs/06_dataloader.ipynb #a80db250
 class PRAGMADataLoader(IterableDataset):
     "Packed batches from shards, each entity once an epoch"
     def __init__(self,
@@ -92,7 +92,11 @@ class PRAGMADataLoader(IterableDataset):
         self._check_args()
         if mask and tok is None: self.tok = _find_tok(self.shards[0].parent)
         self._epoch = torch.zeros((), dtype=torch.int64).share_memory_()  # seen by running workers too
-        self._read_sizes, self._planned = None, (None, None)
+        self._read_sizes, self._planned, self._written = None, (None, None), None  # the last: rows of each shard, where a manifest says so
+
+    def __setstate__(self, state):
+        self.__dict__ = state
+        if not self._epoch.is_shared(): self._epoch.share_memory_()  # a copy has an epoch of its own, and its workers see it
 
     def set_epoch(self,
         epoch:int # number of the epoch
@@ -121,7 +125,7 @@ def _check_args(self:PRAGMADataLoader):
     if not isinstance(self.max_tokens, (int, np.integer)) or self.max_tokens < 1:
         raise ValueError(f'`max_tokens` is {self.max_tokens!r}. Give a whole number, 1 or more.')
 
-# %% ../nbs/06_dataloader.ipynb #1ac53a9c
+# %% ../nbs/06_dataloader.ipynb #eb8fb4f0
 _plan_columns = ['time', 'source_idx', 'event_idx']
 
 @patch
@@ -129,8 +133,10 @@ def _user_sizes(self:PRAGMADataLoader):
     "Of each shard, the tokens of each user and what the limits cut; read once"
     if self._read_sizes is None:
         found = []
-        for s in self.shards:
-            _, at, cols = read_shard(s, self.entity_col, _plan_columns)
+        for k, s in enumerate(self.shards):
+            _, at, cols = read_shard(s, self.entity_col, [*_plan_columns, 'shard_id'])
+            if self._written and (at[-1] != self._written[k] or (cols['shard_id'] != k).any()):
+                raise ValueError(f'{s} is not the shard that the manifest speaks of. Write the dataset again.')
             lay = layout(at, *(cols[c] for c in _plan_columns), self.limits)
             found.append((lay.ntoks, lay.cut))
         self._read_sizes = found
@@ -149,7 +155,7 @@ def _plan(self:PRAGMADataLoader):
         self._planned = epoch, (shard, place, fill_batches(ntoks, self.max_tokens))
     return self._planned[1]
 
-# %% ../nbs/06_dataloader.ipynb #5a658582
+# %% ../nbs/06_dataloader.ipynb #0f44cd96
 @patch(as_prop=True)
 def cut(self:PRAGMADataLoader)->dict: # profile_toks, lifelong_toks, events, event_toks
     "How much the limits leave out of an epoch"
@@ -171,7 +177,10 @@ def _batches(self:PRAGMADataLoader, worker):
 @patch
 def _read(self:PRAGMADataLoader, i):
     ids, at, cols = read_shard(self.shards[i], self.entity_col, record_columns)
-    return read_records(ids.to_pylist(), at, cols, self.limits)
+    recs = read_records(ids.to_pylist(), at, cols, self.limits)
+    if not np.array_equal(recs.ntoks, self._user_sizes()[i][0]):
+        raise ValueError(f'{self.shards[i]} was written again since this loader was made. Make a new loader.')
+    return recs
 
 @patch
 def _finish(self:PRAGMADataLoader, b, epoch, k):
@@ -218,7 +227,7 @@ def pragma_dl(
     return EpochDataLoader(ds, batch_size=None, num_workers=num_workers, multiprocessing_context=context, pin_memory=pin_memory,
                            persistent_workers=persistent_workers)
 
-# %% ../nbs/06_dataloader.ipynb #7942b99b
+# %% ../nbs/06_dataloader.ipynb #c5743f41
 @patch(cls_method=True)
 def from_path(cls:PRAGMADataLoader,
     path:str|Path, # folder that `write_kv` wrote
@@ -238,4 +247,6 @@ def from_path(cls:PRAGMADataLoader,
             raise ValueError(f'the shards of {path} were written by another tokenizer ({manifest["tokenizer"][:8]}, not {tok.fingerprint[:8]}). Pass theirs.')
     if entity_col != manifest['entity_col']:
         raise ValueError(f"the entity column of {path} is `{manifest['entity_col']}`, not `{entity_col}`. Pass entity_col='{manifest['entity_col']}'.")
-    return pragma_dl([path/s['file'] for s in manifest['shards']], entity_col, max_tokens, shuffle, tok, mask, num_workers, **kwargs)
+    dl = pragma_dl([path/s['file'] for s in manifest['shards']], entity_col, max_tokens, shuffle, tok, mask, num_workers, **kwargs)
+    dl.dataset._written = [s['rows'] for s in manifest['shards']]
+    return dl

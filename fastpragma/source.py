@@ -68,7 +68,7 @@ def number_exprs(
         missing = x.is_nan()
     return pl.when(~missing).then(text), pl.when(~missing).then(x)
 
-# %% ../nbs/00_source.ipynb #5854da9b
+# %% ../nbs/00_source.ipynb #6c005d4d
 time_units = dict(s=1, ms=1000, us=1_000_000, ns=1_000_000_000)
 
 def time_exprs(
@@ -85,6 +85,7 @@ def time_exprs(
         s = (c/per).floor()
         return s.cast(pl.Int64), ((c - s*per) * (10**9//per)).round().cast(pl.Int64).clip(0, 10**9 - 1)
     c = c.to_physical().cast(pl.Int64)
+    c = pl.when(c != -2**63).then(c)  # pandas' NaT as an integer
     s = c.floordiv(per)
     return s, (c - s*per) * (10**9//per)
 
@@ -222,7 +223,7 @@ def _check_kind(self:DataSource):
         if self.schema[c] not in _dates: self.refuse(c, f'a milestone is {self.schema[c]}', 'Parse it to a date or datetime first')
         if re.match(reserved_value, c): self.refuse(c, 'the name is reserved for a value of the package', 'Rename the column')
 
-# %% ../nbs/00_source.ipynb #ceda3ddd
+# %% ../nbs/00_source.ipynb #ca86d96c
 _scanners = dict(csv=pl.scan_csv, tsv=pl.scan_csv, parquet=pl.scan_parquet, pq=pl.scan_parquet,
                  ipc=pl.scan_ipc, arrow=pl.scan_ipc, feather=pl.scan_ipc, ndjson=pl.scan_ndjson, jsonl=pl.scan_ndjson)
 
@@ -239,6 +240,7 @@ def _local_files(path):
 def scan(
     path:str|Path, # file, glob, folder (files of one ending) or remote address
     storage_options:dict|None=None, # for remote addresses, as polars takes them
+    csv_types:dict|None=None, # types of columns of CSV files; others are inferred by polars
     **options # of polars' scanner for this ending
 )->pl.LazyFrame:
     "A lazy frame over files, by their ending"
@@ -250,9 +252,10 @@ def scan(
     if end not in _scanners:
         raise ValueError(f"{path}: files ending in `{end}` are not known, only {', '.join(_scanners)}. Read it with polars, and pass the frame.")
     if end == 'tsv': options = {'separator': '\t', **options}
+    if end in ('csv', 'tsv') and 'schema' not in options: options['schema_overrides'] = {**(csv_types or {}), **options.get('schema_overrides', {})}
     return _scanners[end](files, storage_options=storage_options, **options)
 
-# %% ../nbs/00_source.ipynb #225ee782
+# %% ../nbs/00_source.ipynb #e4c9250a
 @patch(cls_method=True)
 def from_df(cls:DataSource,
     df, # as for `DataSource`
@@ -270,8 +273,9 @@ def from_file(cls:DataSource,
     **kwargs # the roles, as for `DataSource`
 )->DataSource:
     "A source from a file, without reading it yet"
-    stems = [part.partition('.')[0] for part in Path(path).parts if not any(c in part for c in '*?[')]
-    return cls(scan(path, storage_options, **(scan_options or {})), name=name or next(filter(None, stems[::-1]), None), **kwargs)
+    text = {c: pl.String for role in ('cats', 'conts', 'texts') for c in _names(kwargs.get(role))}
+    stems = [re.sub(rf'\.({"|".join(_scanners)})(\.gz|\.zst|\.zlib)?$', '', part) for part in Path(path).parts if not any(c in part for c in '*?[')]
+    return cls(scan(path, storage_options, text, **(scan_options or {})), name=name or next(filter(None, stems[::-1]), None), **kwargs)
 
 # %% ../nbs/00_source.ipynb #150bb17f
 @patch
@@ -287,7 +291,7 @@ def _repr_html_(self:DataSource):
     said = ', '.join(f'<b>{escape(c)}</b> {roles[c]}' for c in self.schema.names() if c in roles)
     return f'<p>DataSource <code>{escape(self.name)}</code>: {said}</p>{self.lf.head(5).collect()._repr_html_()}'
 
-# %% ../nbs/00_source.ipynb #1b756242
+# %% ../nbs/00_source.ipynb #53758cda
 def entity_expr(
     col:str, # the entity column
     dtype:pl.DataType # its type
@@ -305,18 +309,19 @@ def entity_type(self:DataSource)->pl.DataType: # `pl.Int64` or `pl.String`
 @patch
 def wide(self:DataSource)->pl.LazyFrame: # entity, s, ns (events), ord (with `order_col`), v{i}, x{i}, m{j}, mn{j}, row
     "The table with its declared columns only, under names that no table can clash with"
-    cols = [entity_expr(self.entity_col, self.schema[self.entity_col]).alias('entity')]
+    at = {name: f'c{i}' for i, name in enumerate(self.schema)}  # polars would take a name like ^…$ for a pattern
+    cols = [entity_expr(at[self.entity_col], self.schema[self.entity_col]).alias('entity')]
     if self.time_col:
-        s, ns = time_exprs(self.time_col, self.schema[self.time_col], self.time_unit)
+        s, ns = time_exprs(at[self.time_col], self.schema[self.time_col], self.time_unit)
         cols += [s.alias('s'), ns.alias('ns')]
-    if self.order_col: cols.append(pl.col(self.order_col).alias('ord'))
+    if self.order_col: cols.append(pl.col(at[self.order_col]).alias('ord'))
     for i, (name, role) in enumerate(self.fields):
         dtype = self.schema[name]
-        if role in ('cat', 'text'): cols.append(text_expr(name, dtype).alias(f'v{i}'))
+        if role in ('cat', 'text'): cols.append(text_expr(at[name], dtype).alias(f'v{i}'))
         else:
-            v, x = number_exprs(name, dtype)
+            v, x = number_exprs(at[name], dtype)
             cols += [v.alias(f'v{i}'), x.alias(f'x{i}')]
     for j, name in enumerate(self.lifelong):
-        s, ns = time_exprs(name, self.schema[name])
+        s, ns = time_exprs(at[name], self.schema[name])
         cols += [s.alias(f'm{j}'), ns.alias(f'mn{j}')]
-    return self.lf.select(cols).with_row_index('row')
+    return self.lf.rename(at).select(cols).with_row_index('row')

@@ -20,7 +20,7 @@ from tokenizers import decoders, models, pre_tokenizers, trainers
 from .buckets import bucket_edges, to_bucket
 from .source import UNK, DataSource, key_specials, reserved_value, val_specials
 
-# %% ../nbs/02_tokenizer.ipynb #dff31777
+# %% ../nbs/02_tokenizer.ipynb #26c3dce2
 def _hash(content): return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(',', ':')).encode()).hexdigest()
 
 def write_record(
@@ -45,17 +45,17 @@ def read_record(
     path = Path(path)
     if not path.is_file(): raise FileNotFoundError(f'there is no {kind} at {path}')
     try: record = json.loads(path.read_text(encoding='utf-8'))
-    except ValueError as e: raise ValueError(f'{path} is damaged: it is not JSON ({e}). Write the dataset again.') from e
+    except ValueError as e: raise ValueError(f'{path} is damaged: it is not JSON ({e}). Call `fit_tokenizer`, then `write_kv`.') from e
     if not isinstance(record, dict) or record.pop('format', None) != f'fastpragma {kind}':
-        raise ValueError(f'{path} is not a {kind} of fastpragma.')
+        raise ValueError(f'{path} is not a {kind} of fastpragma. Move it away, or call `fit_tokenizer`, then `write_kv`.')
     found = record.pop('version', None)
     if not isinstance(found, int) or found > version:
         raise ValueError(f'{path} has version {found}, this fastpragma reads {kind}s up to version {version}. Upgrade fastpragma.')
     if record.pop('sha256', None) != _hash(record):
-        raise ValueError(f'{path} is damaged: its content does not have the hash that it names. Write the dataset again.')
+        raise ValueError(f'{path} is damaged: its content does not have the hash that it names. Call `fit_tokenizer`, then `write_kv`.')
     return record
 
-# %% ../nbs/02_tokenizer.ipynb #27ce89d7
+# %% ../nbs/02_tokenizer.ipynb #03db86f4
 class Tokenizer:
     "Vocabularies, bucket edges and pieces; made by `finish` or `load`"
     version = 1 # of the file
@@ -88,7 +88,7 @@ class Tokenizer:
         "Hash of the content; ties shards to their tokenizer"
         return _hash(self.content)
 
-    def __eq__(self, other): return isinstance(other, Tokenizer) and self.content == other.content
+    def __eq__(self, other): return isinstance(other, Tokenizer) and self.fingerprint == other.fingerprint
     def __repr__(self): return f'Keys: {self.n_keys}, Vals: {len(self.val_vocab)}, BPE: {self.n_pieces or "none"}'
 
     def save(self,
@@ -143,8 +143,8 @@ def kept_categories(
     if max_values_per_key is not None: cats = cats.filter(pl.int_range(pl.len()).over('key') < max_values_per_key)
     return cats['value'].unique().to_list()
 
-# %% ../nbs/02_tokenizer.ipynb #ebbaa245
-_words = r' ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+'
+# %% ../nbs/02_tokenizer.ipynb #5b515ee3
+_words = r' ?\p{L}{1,64}| ?\p{N}{1,64}| ?[^\s\p{L}\p{N}]{1,64}|\s{1,64}'
 max_bpe_words = 1_000_000  # counts are scaled down to about so many words in all
 
 def train_bpe(
