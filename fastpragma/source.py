@@ -119,7 +119,7 @@ def _check_field(refuse, field, dtype):
     if col == 'lifelong' or col in key_specials or re.match(reserved_value, col):
         refuse(col, 'the name is reserved for a key of the package', 'Rename the column')
 
-# %% ../nbs/00_source.ipynb #7b219827
+# %% ../nbs/00_source.ipynb #0e045820
 class DataSource:
     "One table and the role of each of its columns"
     def __init__(self,
@@ -151,21 +151,24 @@ class DataSource:
         role = lambda c: 'signed' if c in self.signed_conts else 'num'
         return [Field(c, 'cat') for c in self.cats] + [Field(c, role(c)) for c in self.conts] + [Field(c, 'text') for c in self.texts]
 
-    def refuse(self,
-        col:str, # the column
-        what:str, # what is wrong
-        cure:str # what to do
-    ):
-        "Raise a `ValueError` with source, column, fault and cure"
-        raise ValueError(f'source `{self.name}`, column `{col}`: {what}. {cure}.')
+# %% ../nbs/00_source.ipynb #872b3322
+@patch
+def refuse(self:DataSource,
+    col:str, # the column
+    what:str, # what is wrong
+    cure:str # what to do
+):
+    "Raise a `ValueError` with source, column, fault and cure"
+    raise ValueError(f'source `{self.name}`, column `{col}`: {what}. {cure}.')
 
-    def read(self,
-        collect, # `collect` or `collect_schema` of a query on the table
-        **kwargs # its arguments
-    ):
-        "Run it; where polars cannot read the table, the `ValueError` names the source"
-        try: return collect(**kwargs)
-        except pl.exceptions.PolarsError as e: raise ValueError(f'source `{self.name}` cannot be read: {e}') from e
+@patch
+def read(self:DataSource,
+    collect, # `collect` or `collect_schema` of a query on the table
+    **kwargs # its arguments
+):
+    "Run it; where polars cannot read the table, the `ValueError` names the source"
+    try: return collect(**kwargs)
+    except pl.exceptions.PolarsError as e: raise ValueError(f'source `{self.name}` cannot be read: {e}') from e
 
 # %% ../nbs/00_source.ipynb #9823a75c
 def _names(columns): return [] if columns is None else [columns] if isinstance(columns, str) else list(columns)

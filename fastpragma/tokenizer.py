@@ -55,7 +55,7 @@ def read_record(
         raise ValueError(f'{path} is damaged: its content does not have the hash that it names. Call `fit_tokenizer`, then `write_kv`.')
     return record
 
-# %% ../nbs/02_tokenizer.ipynb #03db86f4
+# %% ../nbs/02_tokenizer.ipynb #c13f059b
 class Tokenizer:
     "Vocabularies, bucket edges and pieces; made by `finish` or `load`"
     version = 1 # of the file
@@ -90,19 +90,6 @@ class Tokenizer:
 
     def __eq__(self, other): return isinstance(other, Tokenizer) and self.fingerprint == other.fingerprint
     def __repr__(self): return f'Keys: {self.n_keys}, Vals: {len(self.val_vocab)}, BPE: {self.n_pieces or "none"}'
-
-    def save(self,
-        path:str|Path # file to write
-    ):
-        "Everything that is needed to encode again, in one file"
-        write_record(path, 'tokenizer', self.version, self.content)
-
-    @classmethod
-    def load(cls,
-        path:str|Path # file that `save` wrote
-    )->'Tokenizer':
-        "The tokenizer that was saved; what is damaged, foreign or newer is refused with a `ValueError`"
-        return cls(read_record(path, 'tokenizer', cls.version))
 
 # %% ../nbs/02_tokenizer.ipynb #b9582c08
 _counts = dict(kind=pl.String, key=pl.String, value=pl.String, x=pl.Float64, n=pl.Int64)
@@ -290,6 +277,21 @@ def decode(self:Tokenizer,
         elif pos and out and isinstance(out[-1][1], list) and out[-1][0] == keys[key]: out[-1][1].append(val - len(values))
         else: out.append((keys[key], [val - len(values)]))
     return [(k, self.bpe.decode(v, skip_special_tokens=False) if isinstance(v, list) else v) for k, v in out]
+
+# %% ../nbs/02_tokenizer.ipynb #5355dbd7
+@patch
+def save(self:Tokenizer,
+    path:str|Path # file to write
+):
+    "Everything that is needed to encode again, in one file"
+    write_record(path, 'tokenizer', self.version, self.content)
+
+@patch(cls_method=True)
+def load(cls:Tokenizer,
+    path:str|Path # file that `save` wrote
+)->Tokenizer:
+    "The tokenizer that was saved; what is damaged, foreign or newer is refused with a `ValueError`"
+    return cls(read_record(path, 'tokenizer', cls.version))
 
 # %% ../nbs/02_tokenizer.ipynb #342e67e7
 @patch
