@@ -157,6 +157,7 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                    'fastpragma.source._check_field': ('source.html#_check_field', 'fastpragma/source.py'),
                                    'fastpragma.source._check_time': ('source.html#_check_time', 'fastpragma/source.py'),
                                    'fastpragma.source._ending': ('source.html#_ending', 'fastpragma/source.py'),
+                                   'fastpragma.source._in_utc': ('source.html#_in_utc', 'fastpragma/source.py'),
                                    'fastpragma.source._lazy': ('source.html#_lazy', 'fastpragma/source.py'),
                                    'fastpragma.source._local_files': ('source.html#_local_files', 'fastpragma/source.py'),
                                    'fastpragma.source._names': ('source.html#_names', 'fastpragma/source.py'),

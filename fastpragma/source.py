@@ -7,12 +7,13 @@ __all__ = ['key_specials', 'val_specials', 'PAD', 'MASK', 'UNK', 'token_columns'
            'time_units', 'Field', 'float_text', 'text_expr', 'number_exprs', 'time_exprs', 'DataSource', 'scan',
            'entity_expr']
 
-# %% ../nbs/00_source.ipynb #f747c622
+# %% ../nbs/00_source.ipynb #044ecedf
 import difflib, re
 from collections import namedtuple
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
 from fastcore.basics import patch
 
 # %% ../nbs/00_source.ipynb #b6aab1e5
@@ -170,8 +171,16 @@ def read(self:DataSource,
     try: return collect(**kwargs)
     except pl.exceptions.PolarsError as e: raise ValueError(f'source `{self.name}` cannot be read: {e}') from e
 
-# %% ../nbs/00_source.ipynb #9823a75c
+# %% ../nbs/00_source.ipynb #99613b51
 def _names(columns): return [] if columns is None else [columns] if isinstance(columns, str) else list(columns)
+
+def _in_utc(df):
+    "pandas and pyarrow have zones, such as +05:30, that polars has not: the same instants in UTC"
+    if isinstance(df, pa.Table):
+        zoned = lambda t: pa.types.is_timestamp(t) and t.tz
+        return df.cast(pa.schema([f.with_type(pa.timestamp(f.type.unit, 'UTC')) if zoned(f.type) else f for f in df.schema]))
+    if not hasattr(df, 'select_dtypes'): return df
+    return df.assign(**{c: df[c].dt.tz_convert('UTC') for c in df.select_dtypes('datetimetz').columns})
 
 def _lazy(df, name):
     "Any frame as a LazyFrame"
@@ -179,7 +188,7 @@ def _lazy(df, name):
     if not isinstance(df, pl.DataFrame) and not hasattr(df, '__arrow_c_stream__') and not hasattr(df, '__dataframe__'):
         raise TypeError(f'source `{name}`: {type(df).__name__} is not a table. '
                         'Give a polars, pandas or pyarrow frame, or use `DataSource.from_file` for a path.')
-    try: return pl.DataFrame(df).lazy()
+    try: return pl.DataFrame(_in_utc(df)).lazy()
     except Exception as e: raise ValueError(f'source `{name}`: the frame does not convert to Arrow columns of one type each ({e}). '
                                             "Give the column that it names one type, with `.astype(str)` for instance.") from e
 
