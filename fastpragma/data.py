@@ -306,13 +306,13 @@ def _check_together(sources, entity_col):
             if before != role: src.refuse(name, f'its role is {role}, and {before} in source `{first.name}`', 'Give it one role, or rename it in one source')
             if name in signed and role != 'lifelong': src.refuse(name, f'this key is made from a signed column of source `{signed[name]}`', 'Rename the column')
 
-# %% ../nbs/03_data.ipynb #42628d66
+# %% ../nbs/03_data.ipynb #52ddd04e
 def _bar(
     items, # what is worked through
     wanted:bool # was a progress bar asked for?
 ):
     "A progress bar where somebody can see it: in a notebook or a terminal, and not in CI"
-    seen = wanted and 'CI' not in os.environ and (IN_NOTEBOOK or sys.stdout.isatty())
+    seen = wanted and 'CI' not in os.environ and (IN_NOTEBOOK or (sys.stdout is not None and sys.stdout.isatty()))
     if not seen: return items
     from fastprogress.fastprogress import progress_bar  # costs a quarter of a second to import
     return progress_bar(items, leave=False)
