@@ -31,7 +31,7 @@ _year_10000 = 253_402_300_800  # epoch seconds; an integer from here on is no se
 def instant(
     t # ISO string, date (its midnight), datetime (naive is UTC), numpy or pandas timestamp, or epoch seconds
 )->tuple[int, int]: # whole epoch seconds and the nanoseconds after them
-    "A point in time; `ValueError` or `TypeError` where it is none"
+    "A point in time as seconds and nanoseconds; what is none is refused with a `ValueError` or `TypeError`"
     if hasattr(t, 'to_datetime64'): t = t.to_datetime64()
     if isinstance(t, str):
         parts = re.match(r'^(.*\d\d:\d\d:\d\d)[.,](\d{1,9})(.*)$', t)  # Python reads no nanoseconds
@@ -94,7 +94,8 @@ def _eval_frame(t, entity_col, entity_type):
     elif dtype in (pl.Date, pl.Datetime) or dtype.is_integer() or dtype.is_float():
         cs, cns = time_exprs('t', dtype)
         df = df.select(entity, cs=cs, cns=cns)
-        if dtype.is_numeric() and len(df.filter(pl.col('cs').is_between(-_year_10000, _year_10000, closed='none').not_())): instant(df['cs'].abs().max())
+        if dtype.is_numeric():
+            for s in (df['cs'].min(), df['cs'].max()): instant(s or 0)  # refuses what can only be milliseconds or finer
     else: raise ValueError(f'the frame of evaluation points, column `eval_time`: {dtype} is no time. Give dates, datetimes, ISO strings or epoch seconds.')
     _check_eval_frame(df, entity_col, entity_type)
     return df

@@ -124,14 +124,14 @@ def main(
     seed:int=0, # of the bank and of the masks
 ):
     "From tables to a packed, masked batch"
-    warnings.filterwarnings('ignore', message='left out')  # shown below instead
     out = Path(out)
     if data == 'bank':
         b = bank(n_users, seed)
         sources, eval_time = bank_sources(b), b.eval_time
     else: sources, eval_time = ml_sources(ml_100k()), '2026-01-01'
     ds = PRAGMADataset(**sources, out_path=out)
-    with pl.Config(tbl_cols=20, tbl_width_chars=200, tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True):
+    with warnings.catch_warnings(), pl.Config(tbl_cols=20, tbl_width_chars=200, tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True):
+        warnings.filterwarnings('ignore', message='left out')  # shown below instead
         print('Tables', ds.show_summary(), sep='\n')
         ds.fit_tokenizer(eval_time=eval_time)
         tok = ds.write_kv(eval_time, n_shards=8)
