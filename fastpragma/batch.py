@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['Limits', 'record_columns', 'offsets', 'within', 'run_starts', 'check_limits', 'Layout', 'layout', 'Records',
-           'read_records', 'gather_runs', 'take_records', 'join_records', 'user_rec', 'rec_ntoks', 'to_batch',
-           'pack_batch', 'batch_shapes']
+           'read_records', 'gather_runs', 'take_records', 'join_records', 'user_rec', 'rec_ntoks', 'how_long',
+           'read_fields', 'history_rows', 'show_rec', 'Batch', 'to_batch', 'pack_batch', 'batch_shapes']
 
 # %% ../nbs/04_batch.ipynb #21f6d425
 from collections import namedtuple
@@ -13,6 +13,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 import torch
+
+from .source import Shown
 
 # %% ../nbs/04_batch.ipynb #5cf69d27
 def offsets(
@@ -59,7 +61,7 @@ class Layout:
     token_at:np.ndarray # (E+1,) offsets of the events into `tokens`
     heads:np.ndarray # (E,) first row of each event
     event_at:np.ndarray # (U+1,) offsets of the users into the events
-    cut:dict # how many profile_toks, lifelong_toks, events, event_toks the limits left out
+    cut:dict # what the limits left out: tokens, of them profile_toks, lifelong_toks, event_toks; events, long_events (shortened), users (who lost any)
 
     @property
     def ntoks(self)->np.ndarray: # (U,) int64
@@ -89,7 +91,7 @@ def layout(
     profile, lifelong, tokens = (np.flatnonzero(m) for m in (~event & ~life, life, event))
     starts = run_starts(user[tokens], event_idx[tokens])
     sizes = np.diff(np.append(starts, len(tokens)))
-    before = dict(profile_toks=len(profile), lifelong_toks=len(lifelong), events=len(sizes), event_toks=len(tokens))
+    before = dict(profile_toks=len(profile), lifelong_toks=len(lifelong), event_toks=len(tokens), events=len(sizes))
 
     kept, profile_at = keep(user[profile], limits.max_profile_toks, latest=False)
     profile = profile[kept]
@@ -98,9 +100,13 @@ def layout(
     kept, event_at = keep(user[tokens[starts]], limits.max_events, latest=True)
     heads = tokens[starts[kept]]
     tokens = tokens[np.repeat(kept, sizes) & (within(offsets(sizes)) < limits.max_event_toks)]
+    long = int((sizes[kept] > limits.max_event_toks).sum())
     sizes = np.minimum(sizes[kept], limits.max_event_toks)
-    after = dict(profile_toks=len(profile), lifelong_toks=len(lifelong), events=len(sizes), event_toks=len(tokens))
-    return Layout(profile, profile_at, lifelong, lifelong_at, tokens, offsets(sizes), heads, event_at, {k: v - after[k] for k, v in before.items()})
+    after = dict(profile_toks=len(profile), lifelong_toks=len(lifelong), event_toks=len(tokens), events=len(sizes))
+    lay = Layout(profile, profile_at, lifelong, lifelong_at, tokens, offsets(sizes), heads, event_at, {k: v - after[k] for k, v in before.items()})
+    lost = np.diff(user_at) - lay.ntoks
+    lay.cut.update(long_events=long, tokens=int(lost.sum()), users=int((lost > 0).sum()))
+    return lay
 
 # %% ../nbs/04_batch.ipynb #5d3e556c
 @dataclass
@@ -185,7 +191,9 @@ def user_rec(
     max_event_toks:int=24, # keep the first so many tokens of each event
 )->dict: # uid, profile (P,3), profile_time (P,), lifelong (L,3), lifelong_time (L,), events [(n_i,3)], event_time (E,), cal (E,3); int64 and float32
     "One entity's record; rows of several entities are refused with a `ValueError`"
-    if entity_col not in df.columns: raise ValueError(f'there is no column `{entity_col}` in the token rows, only {df.columns}.')
+    if not hasattr(df, 'columns'): raise TypeError(f'{type(df).__name__} is no frame of token rows. Give one as read from a shard, by polars or pandas.')
+    for c in (entity_col, *record_columns):
+        if c not in df.columns: raise ValueError(f'there is no column `{c}` in the token rows, only {list(df.columns)}. Give rows of a shard, and its `entity_col`.')
     uids = np.unique(df[entity_col].to_numpy()).tolist()
     if len(uids) != 1: raise ValueError(f'the token rows belong to {len(uids)} entities. Pass the rows of one, `df.filter(pl.col({entity_col!r}) == …)`.')
     limits = check_limits(Limits(max_profile_toks, max_lifelong_toks, max_events, max_event_toks))
@@ -200,6 +208,57 @@ def rec_ntoks(
     "How many tokens a record has"
     return len(rec['profile']) + len(rec['lifelong']) + sum(len(e) for e in rec['events'])
 
+# %% ../nbs/04_batch.ipynb #9d9fe065
+def how_long(
+    logsec:float # 8*ln(1 + seconds/8)
+)->str:
+    "Log-seconds in a unit that fits"
+    seconds = 8*np.expm1(float(logsec)/8)
+    for unit, size in dict(days=86_400, hours=3600, minutes=60).items():
+        if seconds >= .999*size: return f'{seconds/size:,.1f} {unit}'
+    return f'{seconds:.0f} seconds'
+
+def read_fields(
+    tok, # tokenizer that wrote the shards
+    tokens:torch.Tensor, # (n, 3) of one event, or of a profile
+    hidden:torch.Tensor|None=None, # (n,) bool: masked?
+    labels:torch.Tensor|None=None, # (n,) ids of what was masked
+)->list[tuple]: # (key, text, answer), the answer None where nothing is hidden
+    "Tokens as fields to show"
+    if hidden is None: return [(k, v, None) for k, v in tok.decode(tokens, ranges=True)]
+    tokens, out = tokens.clone(), []
+    tokens[hidden, 1] = labels[hidden]
+    at = [0, *(hidden.diff().nonzero().flatten() + 1).tolist(), len(tokens)]
+    for i, j in zip(at, at[1:]):  # runs of hidden, and of open tokens
+        out += [(k, '[MASK]', v) if hidden[i] else (k, v, None) for k, v in tok.decode(tokens[i:j], ranges=True)]
+    return out
+
+def history_rows(
+    rec:dict, # a record; after masking with `hidden` and `labels` beside `events`
+    tok, # tokenizer that wrote the shards
+    last:int # how many of the latest events
+)->list[list]: # part, time before, day and hour, fields
+    "A record as rows to show"
+    rows = [['profile', '', '', read_fields(tok, rec['profile'])]] if len(rec['profile']) else []
+    rows += [['milestone', how_long(t), '', read_fields(tok, m[None])] for m, t in zip(rec['lifelong'], rec['lifelong_time'])]
+    for e in range(max(0, len(rec['events']) - last), len(rec['events'])):
+        hour, dow, dom = rec['cal'][e].int().tolist()
+        fields = read_fields(tok, rec['events'][e], *(rec[k][e] for k in ('hidden', 'labels') if k in rec))
+        rows.append([f'event {e}', how_long(rec['event_time'][e]), f"{'Mon Tue Wed Thu Fri Sat Sun'.split()[dow - 1]} {dom}, {hour} h", fields])
+    return rows
+
+
+# %% ../nbs/04_batch.ipynb #59bf76b2
+def show_rec(
+    rec:dict, # from `user_rec`
+    tok, # tokenizer that wrote the shards
+    last:int=20 # how many of the latest events
+)->Shown: # a table: part, how long before, day and hour, fields
+    "A user's history to read"
+    n = len(rec['events'])
+    title = f"user {rec['uid']}: {rec_ntoks(rec)} tokens, {n} events" + (f', the latest {last} shown' if n > last else '')
+    return Shown(title, ['part', 'before', 'day', 'fields'], history_rows(rec, tok, last))
+
 # %% ../nbs/04_batch.ipynb #19864686
 def _padded(values, time, at):
     "Runs of different lengths as a padded block with its mask"
@@ -209,21 +268,30 @@ def _padded(values, time, at):
     block[mask], times[mask] = values, time
     return block, mask, times
 
+class Batch(dict):
+    "The fields of a batch by name: a plain `dict`, but for how it shows itself"
+    def __repr__(self): return f'Batch({len(self["uids"])} users, {len(self["event_user"])} events, {len(self["event_tokens"])} event tokens)'
+    def _repr_html_(self):
+        rows = [[k, str(len(v)) if k == 'uids' else str(tuple(v.shape)), 'list' if k == 'uids' else str(v.dtype)] for k, v in self.items()]
+        return Shown(repr(self), ['field', 'shape', 'type'], rows)._repr_html_()
+
 def to_batch(
     r:Records # of the users of one batch
-)->dict: # see `pack_batch`
+)->Batch: # see `pack_batch`
     "Records become tensors"
     users = np.arange(len(r.uids))
     arrays = dict(zip(('profile', 'profile_mask', 'profile_time'), _padded(r.profile, r.profile_time, r.profile_at)))
     arrays |= dict(zip(('lifelong', 'lifelong_mask', 'lifelong_time'), _padded(r.lifelong, r.lifelong_time, r.lifelong_at)))
     arrays |= dict(event_tokens=r.tokens, event_offsets=r.token_at, event_user=np.repeat(users, np.diff(r.event_at)), event_time=r.event_time,
                    cal=r.cal, history_offsets=r.event_at + np.arange(len(r.uids) + 1))
-    return {**{k: torch.from_numpy(v) for k, v in arrays.items()}, 'uids': r.uids}
+    return Batch({k: torch.from_numpy(v) for k, v in arrays.items()}, uids=r.uids)
 
 def pack_batch(
     recs:list # of records, from `user_rec`
-)->dict: # profile, lifelong (padded, with mask and time), event_tokens (N,3), event_offsets (E+1,), event_user, event_time, cal, history_offsets (B+1,), uids
-    "Records as one batch"
+)->Batch: # a dict: profile, lifelong (padded, with mask and time), event_tokens (N,3), event_offsets (E+1,), event_user, event_time, cal, history_offsets (B+1,), uids
+    "Records as one batch; what is no record is refused with a `TypeError`"
+    for rec in recs:
+        if not isinstance(rec, dict) or 'events' not in rec: raise TypeError(f'{type(rec).__name__} is no record. Give a list of what `user_rec` returns.')
     return to_batch(join_records([_no_records, *map(_as_records, recs)]))
 
 def _as_records(rec):

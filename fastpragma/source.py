@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['key_specials', 'val_specials', 'PAD', 'MASK', 'UNK', 'token_columns', 'entity_columns', 'reserved_value',
            'time_units', 'Field', 'float_text', 'text_expr', 'number_exprs', 'time_exprs', 'DataSource', 'scan',
-           'entity_expr']
+           'Shown', 'entity_expr']
 
 # %% ../nbs/00_source.ipynb #044ecedf
 import difflib, re
@@ -82,18 +82,19 @@ def time_exprs(
     if dtype == pl.Date: return c.to_physical().cast(pl.Int64) * 86_400, pl.when(c.is_not_null()).then(pl.lit(0, pl.Int64))
     per = time_units[getattr(dtype, 'time_unit', unit)]
     if dtype.is_float():
-        c = pl.when(c.is_finite()).then(c.cast(pl.Float64))
+        c = pl.when(c.is_finite()).then(c.cast(pl.Float64)).clip(-1e18, 1e18)  # beyond any year
         s = (c/per).floor()
         return s.cast(pl.Int64), ((c - s*per) * (10**9//per)).round().cast(pl.Int64).clip(0, 10**9 - 1)
-    c = c.to_physical().cast(pl.Int64)
+    c = (c.clip(upper_bound=pl.lit(2**63 - 1, dtype)) if dtype == pl.UInt64 else c).to_physical().cast(pl.Int64)
     c = pl.when(c != -2**63).then(c)  # pandas' NaT as an integer
     s = c.floordiv(per)
     return s, (c - s*per) * (10**9//per)
 
 # %% ../nbs/00_source.ipynb #8fc5154d
 Field = namedtuple('Field', 'name role')  # role: cat, num, signed or text
-_nested = (pl.List, pl.Array, pl.Struct, pl.Binary, pl.Object)
 _dates = (pl.Date, pl.Datetime)
+_plain = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Null)
+def _is_plain(dtype): return dtype in _plain or dtype.is_numeric() or dtype.is_temporal()
 
 def _check_entity(refuse, col, dtype):
     scaled = isinstance(dtype, pl.Decimal) and dtype.scale
@@ -114,7 +115,7 @@ def _check_time(refuse, col, dtype):
 
 def _check_field(refuse, field, dtype):
     col, role = field
-    if dtype in _nested: refuse(col, f'a field cannot be {dtype}', 'Explode it, or make plain columns of it')
+    if not _is_plain(dtype): refuse(col, f'a field cannot be {dtype}', 'Explode it, make plain columns of it, or cast it to text')
     if role in ('num', 'signed') and dtype.is_temporal():
         refuse(col, f'{dtype} is not a number', 'Declare it in `cats`, turn it into a number (an age, an hour), or use `time_col` or `lifelong`')
     if col == 'lifelong' or col in key_specials or re.match(reserved_value, col):
@@ -142,9 +143,16 @@ class DataSource:
         self.texts, self.lifelong = _names(texts), _names(lifelong)
         self.time_col, self.entity_col, self.is_profile = time_col, entity_col, is_profile
         self.order_col, self.time_unit = order_col, time_unit
-        self.lf = _lazy(df, self.name)
+        self.lf = _lazy(df, self.name, self.roles)
+        self._index = [str(n) for n in getattr(getattr(df, 'index', None), 'names', [])]  # of a pandas frame, for the cure of a missing column
         self.schema = self.read(self.lf.collect_schema)
         self._check()
+
+    @property
+    def roles(self)->dict[str,str]: # entity, time, order, milestone, or the role of a field
+        "Each declared column and what it is"
+        plain = {self.entity_col: 'entity', self.time_col: 'time', self.order_col: 'order'} | {c: 'milestone' for c in self.lifelong}
+        return {c: role for c, role in (plain | {f.name: f.role for f in self.fields}).items() if c is not None}
 
     @property
     def fields(self)->list[Field]: # in declared order: cats, conts, texts
@@ -167,11 +175,20 @@ def read(self:DataSource,
     collect, # `collect` or `collect_schema` of a query on the table
     **kwargs # its arguments
 ):
-    "Run it; where polars cannot read the table, the `ValueError` names the source"
+    "Run it; where polars cannot read the table, the `ValueError` names the source, and what can be done"
     try: return collect(**kwargs)
-    except pl.exceptions.PolarsError as e: raise ValueError(f'source `{self.name}` cannot be read: {e}') from e
+    except _unreadable as e:
+        says = re.sub(r"'c(\d+)'", lambda m: f'`{self.schema.names()[int(m[1])]}`', str(e).split('\n')[0].strip())  # `wide` renames columns
+        cure = next((cure for sign, cure in _cures.items() if sign in says), 'Read it with polars or pandas, and pass the frame')
+        raise ValueError(f'source `{self.name}` cannot be read: {says}. {cure}.') from e
 
 # %% ../nbs/00_source.ipynb #99613b51
+_unreadable = (Exception, pl.exceptions.PanicException)
+_cures = {'to `i64` failed': 'Ids that do not fit into 64 bits can be cast to text; a time should be a date or datetime',
+          'out-of-range': 'Correct the dates that lie beyond the years that polars can write',
+          'could not parse': "Name the types of CSV columns, from_file(…, scan_options=dict(schema_overrides={'column': pl.String})), or read the file with polars and pass the frame",
+          'utf-8': "Read it with its encoding, df = pl.read_csv(path, encoding='cp1252') for instance, and pass the frame"}
+
 def _names(columns): return [] if columns is None else [columns] if isinstance(columns, str) else list(columns)
 
 def _in_utc(df):
@@ -182,15 +199,31 @@ def _in_utc(df):
     if not hasattr(df, 'select_dtypes'): return df
     return df.assign(**{c: df[c].dt.tz_convert('UTC') for c in df.select_dtypes('datetimetz').columns})
 
-def _lazy(df, name):
-    "Any frame as a LazyFrame"
+def _lazy(df, name, declared):
+    "Any frame as a LazyFrame; a column that does not convert matters only if it is declared"
     if isinstance(df, pl.LazyFrame): return df
     if not isinstance(df, pl.DataFrame) and not hasattr(df, '__arrow_c_stream__') and not hasattr(df, '__dataframe__'):
         raise TypeError(f'source `{name}`: {type(df).__name__} is not a table. '
                         'Give a polars, pandas or pyarrow frame, or use `DataSource.from_file` for a path.')
+    columns = df.column_names if isinstance(df, pa.Table) else list(df.columns) if hasattr(df, 'select_dtypes') else []
+    for c in columns:
+        if (n := columns.count(c)) > 1: raise ValueError(f'source `{name}`, column `{c}`: the table has {n} columns of this name. Rename or drop one.')
     try: return pl.DataFrame(_in_utc(df)).lazy()
-    except Exception as e: raise ValueError(f'source `{name}`: the frame does not convert to Arrow columns of one type each ({e}). '
-                                            "Give the column that it names one type, with `.astype(str)` for instance.") from e
+    except _unreadable as e: said = e
+    pick = df.select if isinstance(df, pa.Table) else df.__getitem__
+    faults = {c: _fault(pick([c])) for c in columns}
+    for c, e in faults.items():
+        if e and str(c) in declared:
+            raise ValueError(f'source `{name}`, column `{c}`: it does not convert to an Arrow column of one type ({e}). '
+                             f"Give it one type first, in pandas df['{c}'].astype(str) for instance.") from e
+    if not any(faults.values()): raise ValueError(f'source `{name}` does not convert to Arrow columns ({said}). Give a polars, pandas or pyarrow frame.') from said
+    return pl.DataFrame(_in_utc(pick([c for c in columns if not faults[c]]))).lazy()
+
+def _fault(df):
+    "Why a frame does not convert"
+    try: pl.DataFrame(_in_utc(df))
+    except _unreadable as e: return e
+
 
 # %% ../nbs/00_source.ipynb #6e2a1921
 @patch
@@ -207,6 +240,7 @@ def _check(self:DataSource):
                 close = difflib.get_close_matches(str(c), self.schema.names(), 3)
                 has = ', '.join(f'`{n}`' for n in close or self.schema.names())
                 cure = f'{"The nearest" if close else "What"} it has: {has}' + ('; pass another `entity_col`' if role == 'entity_col' else '')
+                if str(c) in self._index: cure = 'It is the index of the frame: pass df.reset_index()'
                 self.refuse(c, f'`{role}` names a column that the table does not have', cure)
     for c in used:
         if used.count(c) > 1: self.refuse(c, 'it is declared in two roles', 'Name it once')
@@ -220,7 +254,7 @@ def _check(self:DataSource):
     self._check_kind()
     _check_entity(self.refuse, self.entity_col, self.schema[self.entity_col])
     for f in self.fields: _check_field(self.refuse, f, self.schema[f.name])
-    if self.order_col and self.schema[self.order_col] in _nested: self.refuse(self.order_col, 'a nested column has no order', 'Name a plain one')
+    if self.order_col and not _is_plain(dtype := self.schema[self.order_col]): self.refuse(self.order_col, f'{dtype} has no order', 'Name a plain column')
 
 @patch
 def _check_kind(self:DataSource):
@@ -289,6 +323,31 @@ def from_file(cls:DataSource,
     stems = [re.sub(rf'\.({"|".join(_scanners)})(\.gz|\.zst|\.zlib)?$', '', part) for part in Path(path).parts if not any(c in part for c in '*?[')]
     return cls(scan(path, storage_options, text, **(scan_options or {})), name=name or next(filter(None, stems[::-1]), None), **kwargs)
 
+# %% ../nbs/00_source.ipynb #7173d517
+class Shown:
+    "A small table to look at: text in a terminal, HTML in a notebook"
+    def __init__(self,
+        title:str, # a line above
+        head:list[str], # names of the columns
+        rows:list[list] # cells: text, or a list of fields as (key, text, hidden answer or None)
+    ):
+        self.title, self.head, self.rows = title, head, rows
+
+    def __repr__(self):
+        field = lambda k, v, hidden: f'{k}={v}' if hidden is None else f'{k}={v} ({hidden})'
+        text = lambda cell: cell if isinstance(cell, str) else ', '.join(field(*f) for f in cell)
+        rows = [self.head, *([text(c) for c in row] for row in self.rows)]
+        widths = [max(map(len, col)) for col in zip(*rows)]
+        return '\n'.join([self.title, *('  '.join(c.ljust(w) for c, w in zip(row, widths)).rstrip() for row in rows)])
+
+    def _repr_html_(self):
+        from fastcore.xml import B, Div, Mark, P, Table, Td, Th, Tr, to_xml  # costs a fifth of a second to import
+        field = lambda k, v, hidden: [' ', B(k), ' ', v if hidden is None else Mark(f'{v} ({hidden})')]
+        cell = lambda c: [c] if isinstance(c, str) else [part for f in c for part in field(*f)]
+        left = lambda tag, *parts: tag(*parts, style='text-align:left')
+        body = [Tr(*(left(Td, *cell(c)) for c in row)) for row in self.rows]
+        return to_xml(Div(P(self.title), Table(Tr(*(left(Th, c) for c in self.head)), *body)), indent=False)
+
 # %% ../nbs/00_source.ipynb #150bb17f
 @patch
 def __repr__(self:DataSource):
@@ -298,9 +357,7 @@ def __repr__(self:DataSource):
 @patch
 def _repr_html_(self:DataSource):
     from html import escape
-    roles = {f.name: f.role for f in self.fields} | {c: 'milestone' for c in self.lifelong} | {self.entity_col: 'entity'}
-    if self.time_col: roles[self.time_col] = 'time'
-    said = ', '.join(f'<b>{escape(c)}</b> {roles[c]}' for c in self.schema.names() if c in roles)
+    said = ', '.join(f'<b>{escape(c)}</b> {role}' for c, role in self.roles.items())
     return f'<p>DataSource <code>{escape(self.name)}</code>: {said}</p>{self.lf.head(5).collect()._repr_html_()}'
 
 # %% ../nbs/00_source.ipynb #53758cda

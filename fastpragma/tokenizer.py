@@ -18,7 +18,7 @@ from fastcore.basics import patch
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
 from .buckets import bucket_edges, to_bucket
-from .source import UNK, DataSource, key_specials, reserved_value, val_specials
+from .source import UNK, DataSource, Shown, key_specials, reserved_value, val_specials
 
 # %% ../nbs/02_tokenizer.ipynb #26c3dce2
 def _hash(content): return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(',', ':')).encode()).hexdigest()
@@ -179,7 +179,7 @@ def finish(cls:Tokenizer,
     "Counts become a tokenizer; an option that makes no sense is refused with a `ValueError`"
     options = dict(num_buckets=num_buckets, cardinality_threshold=cardinality_threshold, bpe_vocab_size=bpe_vocab_size, min_freq=min_freq,
                    max_values_per_key=max_values_per_key)
-    _check_options(options)
+    options = _check_options(options)
     fields = {f.name: f.role for s in sources for f in s.fields}
     milestones = sorted({c for s in sources for c in s.lifelong})
     signed = [k for k, role in fields.items() if role == 'signed']
@@ -197,10 +197,13 @@ def finish(cls:Tokenizer,
 
 # %% ../nbs/02_tokenizer.ipynb #bd704e04
 def _check_options(options):
-    "Refuse numbers that are too small"
+    "The same as Python's integers; what is no whole number, or too small, is refused"
     least = dict(num_buckets=1, cardinality_threshold=0, bpe_vocab_size=256, min_freq=1, max_values_per_key=0)
     for option, value in options.items():
-        if value is not None and value < least[option]: raise ValueError(f'`{option}` is {value}. Give {least[option]} or more.')
+        if value is None and option == 'max_values_per_key': continue
+        if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least[option]:
+            raise ValueError(f'`{option}` is {value!r}. Give a whole number, {least[option]} or more.')
+    return {option: value if value is None else int(value) for option, value in options.items()}
 
 # %% ../nbs/02_tokenizer.ipynb #b9b0a15b
 @patch
@@ -268,15 +271,50 @@ _sign = pl.when(pl.col('x') < 0).then(pl.lit('negative')).when(pl.col('x') > 0).
 # %% ../nbs/02_tokenizer.ipynb #6435a5c0
 @patch
 def decode(self:Tokenizer,
-    tokens # (n, 3) integers, as an array, a tensor or lists: key id, value id, position
+    tokens, # (n, 3) integers, as an array, a tensor or lists: key id, value id, position
+    ranges:bool=False # say what a bucket holds, such as `16.125 to 20`, and not its name?
 )->list[tuple[str, str]]: # key and text of each field
-    "Keys and texts of some tokens; the pieces of one field are joined"
+    "Keys and texts of some tokens; the pieces of one field are joined; ids that the tokenizer does not have are refused with a `ValueError`"
     keys, values, out = list(self.key_vocab), list(self.val_vocab), []
-    for key, val, pos in np.asarray(tokens).tolist():
+    for key, val, pos in self._checked(tokens):
         if val < len(values): out.append((keys[key], values[val]))
         elif pos and out and isinstance(out[-1][1], list) and out[-1][0] == keys[key]: out[-1][1].append(val - len(values))
         else: out.append((keys[key], [val - len(values)]))
-    return [(k, self.bpe.decode(v, skip_special_tokens=False) if isinstance(v, list) else v) for k, v in out]
+    text = lambda k, v: self.bpe.decode(v, skip_special_tokens=False) if isinstance(v, list) else _bucket_range(v, self.edges[k]) if ranges and k in self.edges else v
+    return [(k, text(k, v)) for k, v in out]
+
+@patch
+def _checked(self:Tokenizer, tokens):
+    "Tokens as lists, of ids that there are"
+    ids = np.asarray(tokens.cpu() if hasattr(tokens, 'cpu') else tokens)
+    if not ids.size: return []
+    if ids.ndim != 2 or ids.shape[1] != 3 or ids.dtype.kind not in 'iu':
+        raise ValueError(f'`tokens` has shape {ids.shape} and type {ids.dtype}. Give whole numbers of shape (n, 3): key id, value id, position.')
+    for column, name, n in ((0, 'key', self.n_keys), (1, 'value', self.n_vals)):
+        bad = ids[(ids[:, column] < 0) | (ids[:, column] >= n), column]
+        if len(bad): raise ValueError(f'{name} id {bad[0]} is not one of the {n:,} of this tokenizer. Pass the tokenizer that wrote the shards.')
+    return ids.tolist()
+
+def _bucket_range(bucket, edges):
+    "What a bucket holds; other values, such as `[UNK]`, as they are"
+    if not bucket.startswith('<bucket_'): return bucket
+    b, say = int(bucket[8:-1]), '{:,.6g}'.format
+    if b == 0 or not len(edges): return '0' if b == 0 else 'not 0'
+    if b == 1: return f'up to {say(edges[0])}'
+    return f'{say(edges[b - 2])} to {say(edges[b - 1])}' if b <= len(edges) else f'over {say(edges[-1])}'
+
+
+# %% ../nbs/02_tokenizer.ipynb #81ab1cd7
+@patch
+def _repr_html_(self:Tokenizer):
+    fields, bpe = self.content['fields'], f'{self.n_pieces:,} pieces that all such texts share'
+    def known(key):
+        if key in self.edges: return ', '.join(f'{x:,.6g}' for x in self.edges[key][[0, len(self.edges[key])//2, -1]]) if len(self.edges[key]) else 'zero or not'
+        if key == 'lifelong': return ', '.join(self.content['milestones'])
+        return bpe if fields.get(key) == 'text' and key not in self.content['low_texts'] else 'a value each'
+    role = lambda key: fields.get(key) or ('milestones' if key == 'lifelong' else 'sign')
+    rows = [[str(i), key, role(key), known(key)] for key, i in self.key_vocab.items() if key not in key_specials]
+    return Shown(repr(self), ['id', 'key', 'role', 'values; of numbers the first, middle and last edge'], rows)._repr_html_()
 
 # %% ../nbs/02_tokenizer.ipynb #5355dbd7
 @patch
