@@ -19,7 +19,7 @@ from fastcore.basics import listify, patch
 from fastcore.imports import IN_NOTEBOOK
 from filelock import FileLock, Timeout
 
-from .source import UNK, DataSource, entity_columns, entity_expr, time_exprs, time_units, token_columns
+from .source import UNK, DataSource, Shown, check_entity, entity_columns, entity_expr, time_exprs, time_units, token_columns
 from .tokenizer import Tokenizer, read_record, write_record
 
 # %% ../nbs/03_data.ipynb #2424ff76
@@ -83,9 +83,11 @@ def _iso(s, ns): return f'{np.datetime64(s, "s")}' + (f'.{ns:09d}' if ns else ''
 # %% ../nbs/03_data.ipynb #96506529
 def _eval_frame(t, entity_col, entity_type):
     "Check a frame of evaluation points: entity, cs, cns"
+    def refuse(col, what, cure): raise ValueError(f'the frame of evaluation points, column `{col}`: {what}. {cure}.')
     df = t.collect() if isinstance(t, pl.LazyFrame) else pl.DataFrame(t)
     for c in (entity_col, 'eval_time'):
         if c not in df.columns: raise ValueError(f'the frame of evaluation points has no column `{c}`, only {df.columns}.')
+    check_entity(refuse, entity_col, df.schema[entity_col])
     df = pl.DataFrame(dict(e=df.get_column(entity_col), t=df.get_column('eval_time')))
     dtype, entity = df.schema['t'], entity_expr('e', df.schema['e']).alias('entity')
     if dtype == pl.String:
@@ -96,7 +98,7 @@ def _eval_frame(t, entity_col, entity_type):
         df = df.select(entity, cs=cs, cns=cns)
         if dtype.is_numeric():
             for s in (df['cs'].min(), df['cs'].max()): instant(s or 0)  # refuses what can only be milliseconds or finer
-    else: raise ValueError(f'the frame of evaluation points, column `eval_time`: {dtype} is no time. Give dates, datetimes, ISO strings or epoch seconds.')
+    else: refuse('eval_time', f'{dtype} is no time', 'Give dates, datetimes, ISO strings or epoch seconds')
     _check_eval_frame(df, entity_col, entity_type)
     return df
 
@@ -132,10 +134,18 @@ def check_rows(
         if len(twice):
             src.refuse(src.entity_col, f'entities with more than one row: {twice.n_unique()}, `{twice[0]}` for instance',
                        f"Keep one, df.unique('{src.entity_col}', keep='last'); if these are events, give `time_col` and not `is_profile`")
-    elif src.schema[src.time_col].is_numeric() and (far := max(-(frame['s'].min() or 0), frame['s'].max() or 0)) >= _year_10000:
-        per = time_units[src.time_unit] * far / _year_10000
-        unit = next((u for u, k in time_units.items() if k > per), 'ns')
-        src.refuse(src.time_col, f'read as `{src.time_unit}`, the times reach beyond the year 9999', f"Pass time_unit='{unit}' if that is what they are")
+    else: _check_years(src, frame)
+
+def _check_years(src, frame):
+    "Refuse times that no calendar has"
+    numeric = src.schema[src.time_col].is_numeric()
+    s = (frame if numeric else frame.filter(pl.col('why').is_null()))['s']
+    far = max(-(s.min() or 0), s.max() or 0)
+    if far < _year_10000: return
+    if not numeric: src.refuse(src.time_col, 'times before the evaluation point lie beyond 8,000 years from now', 'Correct or drop these rows')
+    per = time_units[src.time_unit] * far / _year_10000
+    unit = next((u for u, k in time_units.items() if k > per), 'ns')
+    src.refuse(src.time_col, f'read as `{src.time_unit}`, the times reach beyond the year 9999', f"Pass time_unit='{unit}' if that is what they are")
 
 _report = dict(source=pl.String, column=pl.String, reason=pl.String, rows=pl.Int64)
 
@@ -292,6 +302,10 @@ class PRAGMADataset:
     @property
     def entity_type(self): return self.sources[0].entity_type
     def __repr__(self): return f'PRAGMADataset({", ".join(s.name for s in self.sources)}; entity_col={self.entity_col!r}; {self.tok or "no tokenizer yet"})'
+    def _repr_html_(self):
+        roles = lambda s: [(c, role, None) for c, role in s.roles.items() if role not in ('entity', 'time')]
+        rows = [[s.name, 'profile' if s.is_profile else 'events', s.time_col or '', roles(s)] for s in self.sources]
+        return Shown(repr(self), ['source', 'kind', 'time', 'columns and their roles'], rows)._repr_html_()
 
 # %% ../nbs/03_data.ipynb #7e94e745
 def _check_together(sources, entity_col):
@@ -347,8 +361,7 @@ def _read(self:PRAGMADataset, point, progress):
 @patch
 def _fit(self:PRAGMADataset, frames, point, **options):
     counts = Tokenizer.merge(*(Tokenizer.partial(f, s) for f, s in zip(frames, self.sources)))
-    self.tok = Tokenizer.finish(counts, self.sources, eval_time=point.latest, **options)
-    return self.tok
+    return Tokenizer.finish(counts, self.sources, eval_time=point.latest, **options)
 
 @patch
 def fit_tokenizer(self:PRAGMADataset,
@@ -363,8 +376,73 @@ def fit_tokenizer(self:PRAGMADataset,
     "Fit on what would be written; the tokenizer is kept in `tok`"
     if eval_time is None: warnings.warn('fitted without `eval_time`: what comes after the evaluation point gets into the vocabulary.', stacklevel=2)
     point = EvalPoint(eval_time, self.entity_col, self.entity_type)
-    return self._fit(self._read(point, progress)[0], point, num_buckets=num_buckets, cardinality_threshold=cardinality_threshold,
-                     bpe_vocab_size=bpe_vocab_size, min_freq=min_freq, max_values_per_key=max_values_per_key)
+    self.tok = self._fit(self._read(point, progress)[0], point, num_buckets=num_buckets, cardinality_threshold=cardinality_threshold,
+                         bpe_vocab_size=bpe_vocab_size, min_freq=min_freq, max_values_per_key=max_values_per_key)
+    return self.tok
+
+# %% ../nbs/03_data.ipynb #6ae622bc
+_enough = 50  # rows from which a role can look wrong
+_advice = {'always missing': 'it has no value at all: leave it out', 'constant': 'it has one value in all rows, and teaches nothing: leave it out',
+           'nearly unique': 'nearly every row has a value of its own: declare it in `texts`, or leave it out',
+           'few values': 'a number with so few values is a category: declare it in `cats`',
+           'a code': 'its values are codes, and would be cut into pieces: declare it in `cats`',
+           'often [UNK]': 'more than a tenth of it is [UNK]: is it a number, is the tokenizer that of these data?'}
+
+def _looks(role, stats, texts):
+    "Why the role of a field may be wrong, or None"
+    present = stats['present']
+    if not present: return 'always missing' if stats['rows'] else None
+    if stats['unknown'] > .1*stats['tokens']: return 'often [UNK]'
+    if present < _enough or role == 'milestone': return None
+    if stats['distinct'] == 1: return 'constant' if present == stats['rows'] else None
+    if role == 'cat' and stats['distinct'] > .9*present: return 'nearly unique'
+    if role in ('num', 'signed') and stats['distinct'] <= 10: return 'few values'
+    is_code = ~pl.col('value').str.contains(r'\s') & pl.col('value').str.contains(r'\d')
+    if role == 'text' and len(texts) and texts.select(is_code.mean()).item() > .9: return 'a code'
+
+# %% ../nbs/03_data.ipynb #8b3ff684
+def _field_stats(src, frame, tok):
+    "Of each field and milestone: rows, present, distinct, tokens, unknown, ids; and what its role looks like"
+    parts = [pl.DataFrame(schema=dict(key=pl.String, val_id=pl.Int64, n=pl.UInt32))]
+    for part in frame.iter_slices(200_000):
+        parts += [t.group_by('key', 'val_id').agg(n=pl.len()) for t in tok.encode(part, src)]
+    counts = pl.concat(parts).group_by('key', 'val_id').agg(pl.col('n').sum())
+    for i, (name, role) in enumerate(src.fields):
+        values = frame[f'x{i}' if role in ('num', 'signed') else f'v{i}']
+        mine = counts.filter(pl.col('key').is_in([name, f'{name}_sign'] if role == 'signed' else [name]))
+        stats = dict(rows=len(frame), present=len(frame) - frame[f'v{i}'].null_count(), distinct=values.drop_nulls().n_unique(),
+                     tokens=mine['n'].sum(), unknown=mine.filter(val_id=UNK)['n'].sum(), ids=len(mine))
+        many = role == 'text' and name not in tok.content['low_texts']
+        yield name, role, stats, _looks(role, stats, pl.DataFrame(dict(value=values.drop_nulls().unique() if many else [])))
+    for j, name in enumerate(src.lifelong):
+        n = frame.select((pl.col(f'm{j}').is_not_null() & ~_is_after(f'm{j}', f'mn{j}')).sum()).item()
+        stats = dict(rows=len(frame), present=n, distinct=frame[f'm{j}'].drop_nulls().n_unique(), tokens=n, unknown=0, ids=1)
+        yield name, 'milestone', stats, _looks('milestone', stats, [])
+
+# %% ../nbs/03_data.ipynb #3d2205d4
+@patch
+def show_fields(self:PRAGMADataset,
+    eval_time=None, # as in `write_kv`; None: all rows
+    progress:bool=True, # show progress bars? (never in CI)
+)->pl.DataFrame: # source, field, role, distinct, null_share, token_share, vocab_share, unk_share, looks
+    "What each field would bring, by the tokenizer that `write_kv` would use; warns where a role looks wrong"
+    point = EvalPoint(eval_time, self.entity_col, self.entity_type)
+    frames, _ = self._read(point, progress)
+    saved = self.out_path/'tokenizer.json' if self.out_path else None
+    tok = self.tok or (Tokenizer.load(saved) if saved and saved.exists() else None)
+    if tok is None or tok.differences(self.sources): tok = self._fit(frames, point)
+    found = [(s, *f) for s, frame in zip(self.sources, frames) for f in _field_stats(s, frame, tok)]
+    share = lambda part, whole: part/whole if whole else 0.
+    all_tokens = sum(stats['tokens'] for _, _, _, stats, _ in found)
+    advice = [f'{s.name}.{name} ({role}): {_advice[looks]}' for s, name, role, _, looks in found if looks]
+    for s, frame in zip(self.sources, frames):
+        if s.time_col and s.schema[s.time_col].is_numeric() and len(frame) and frame['s'].max() < 100_000_000:
+            advice.append(f'{s.name}.{s.time_col} (time): all times lie before March 1973: are they seconds since 1970?')
+    if advice: warnings.warn('; '.join(advice), stacklevel=2)
+    return pl.DataFrame([dict(source=s.name, field=name, role=role, distinct=stats['distinct'], null_share=share(stats['rows'] - stats['present'], stats['rows']),
+                              token_share=share(stats['tokens'], all_tokens), vocab_share=stats['ids']/tok.n_vals,
+                              unk_share=share(stats['unknown'], stats['tokens']), looks=looks) for s, name, role, stats, looks in found],
+                        schema_overrides=dict(looks=pl.String))
 
 # %% ../nbs/03_data.ipynb #203cbf52
 manifest_version = 1
@@ -463,7 +541,9 @@ def _sizes(entities, n_shards):
 def _tokenizer(self:PRAGMADataset, frames, point):
     "The fitted tokenizer, else the saved one, else a new one"
     saved = self.out_path/'tokenizer.json'
-    if self.tok is None and not saved.exists(): return self._fit(frames, point)
+    if self.tok is None and not saved.exists():
+        self.tok = self._fit(frames, point)
+        return self.tok
     tok = self.tok or Tokenizer.load(saved)
     if says := tok.differences(self.sources):
         raise ValueError(f'the {"fitted" if self.tok else "saved"} tokenizer does not fit the sources: {"; ".join(says)}. '

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['key_specials', 'val_specials', 'PAD', 'MASK', 'UNK', 'token_columns', 'entity_columns', 'reserved_value',
-           'time_units', 'Field', 'float_text', 'text_expr', 'number_exprs', 'time_exprs', 'DataSource', 'scan',
-           'Shown', 'entity_expr']
+           'time_units', 'Field', 'float_text', 'text_expr', 'number_exprs', 'time_exprs', 'check_entity', 'DataSource',
+           'scan', 'Shown', 'entity_expr']
 
 # %% ../nbs/00_source.ipynb #044ecedf
 import difflib, re
@@ -96,7 +96,12 @@ _dates = (pl.Date, pl.Datetime)
 _plain = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Null)
 def _is_plain(dtype): return dtype in _plain or dtype.is_numeric() or dtype.is_temporal()
 
-def _check_entity(refuse, col, dtype):
+def check_entity(
+    refuse, # function of column, fault and cure that raises
+    col:str, # the entity column
+    dtype:pl.DataType # its type
+):
+    "Refuse what cannot name entities"
     scaled = isinstance(dtype, pl.Decimal) and dtype.scale
     if dtype.is_float() or scaled:
         refuse(col, f'the entity column is {dtype}', 'Fractions do not name entities: cast it to an integer or to text')
@@ -252,7 +257,7 @@ def _check(self:DataSource):
     if not used:
         raise ValueError(f'source `{self.name}`: no column has a role. Name at least one in `cats`, `conts` or `texts`.')
     self._check_kind()
-    _check_entity(self.refuse, self.entity_col, self.schema[self.entity_col])
+    check_entity(self.refuse, self.entity_col, self.schema[self.entity_col])
     for f in self.fields: _check_field(self.refuse, f, self.schema[f.name])
     if self.order_col and not _is_plain(dtype := self.schema[self.order_col]): self.refuse(self.order_col, f'{dtype} has no order', 'Name a plain column')
 
