@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 import torch
 
-from .source import Shown
+from .source import Shown, check_whole
 
 # %% ../nbs/04_batch.ipynb #5cf69d27
 def offsets(
@@ -45,9 +45,7 @@ def check_limits(
     limits:Limits # the four limits
 )->Limits: # the same
     "Refuse a limit that is no whole number from 0 on"
-    for k, v in limits._asdict().items():
-        if not isinstance(v, (int, np.integer)) or isinstance(v, bool) or v < 0: raise ValueError(f'`{k}` is {v!r}. Give a whole number, 0 or more.')
-    return limits
+    return Limits(*(check_whole(k, v) for k, v in limits._asdict().items()))
 
 # %% ../nbs/04_batch.ipynb #7e38e68b
 @dataclass
@@ -193,7 +191,8 @@ def user_rec(
     "One entity's record; rows of several entities are refused with a `ValueError`"
     if not hasattr(df, 'columns'): raise TypeError(f'{type(df).__name__} is no frame of token rows. Give one as read from a shard, by polars or pandas.')
     for c in (entity_col, *record_columns):
-        if c not in df.columns: raise ValueError(f'there is no column `{c}` in the token rows, only {list(df.columns)}. Give rows of a shard, and its `entity_col`.')
+        if c in df.columns: continue
+        raise ValueError(f'there is no column `{c}` in the token rows, only {list(df.columns)}. Give rows of a shard, and its `entity_col`.')
     uids = np.unique(df[entity_col].to_numpy()).tolist()
     if len(uids) != 1: raise ValueError(f'the token rows belong to {len(uids)} entities. Pass the rows of one, `df.filter(pl.col({entity_col!r}) == …)`.')
     limits = check_limits(Limits(max_profile_toks, max_lifelong_toks, max_events, max_event_toks))
@@ -288,7 +287,7 @@ def to_batch(
 
 def pack_batch(
     recs:list # of records, from `user_rec`
-)->Batch: # a dict: profile, lifelong (padded, with mask and time), event_tokens (N,3), event_offsets (E+1,), event_user, event_time, cal, history_offsets (B+1,), uids
+)->Batch: # a dict of tensors, and `uids`; shapes and types below
     "Records as one batch; what is no record is refused with a `TypeError`"
     for rec in recs:
         if not isinstance(rec, dict) or 'events' not in rec: raise TypeError(f'{type(rec).__name__} is no record. Give a list of what `user_rec` returns.')

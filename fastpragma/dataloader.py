@@ -21,6 +21,7 @@ from .batch import (Limits, batch_shapes, check_limits, join_records, layout, of
                               run_starts, show_rec, take_records, to_batch, user_rec)
 from .data import read_manifest
 from .mask import mask_batch, show_batch
+from .source import check_whole
 from .tokenizer import Tokenizer
 
 # %% ../nbs/06_dataloader.ipynb #3b6781e6
@@ -102,18 +103,13 @@ class PRAGMADataLoader(IterableDataset):
         epoch:int # number of the epoch
     ):
         "The epoch that the next iteration is"
-        _check_whole('epoch', epoch, 0)
-        self._epoch.fill_(epoch)
+        self._epoch.fill_(check_whole('epoch', epoch))
 
     def __len__(self): return len(self._plan()[2]) - 1
     def __iter__(self): return self._batches(get_worker_info())
     def __repr__(self): return f'PRAGMADataLoader({len(self.shards)} shards, max_tokens={self.max_tokens}, shuffle={self.shuffle}, mask={self.mask})'
 
 # %% ../nbs/06_dataloader.ipynb #7808c18a
-def _check_whole(name, value, least):
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
-        raise ValueError(f'`{name}` is {value!r}. Give a whole number, {least} or more.')
-
 def _find_tok(folder):
     path = folder/'tokenizer.json'
     if not path.exists(): raise ValueError(f'masks need the tokenizer, and there is no {path}. Pass `tok`, or `mask=False`.')
@@ -127,7 +123,7 @@ def _check_args(self:PRAGMADataLoader):
     if self.tok is not None and not isinstance(self.tok, Tokenizer):
         raise TypeError(f'`tok` is {type(self.tok).__name__}. Give a Tokenizer: Tokenizer.load(path).')
     if len(set(self.shards)) < len(self.shards): raise ValueError('a shard is named twice, and its entities would be seen twice.')
-    for name, least in dict(max_tokens=1, seed=0).items(): _check_whole(name, getattr(self, name), least)
+    for name, least in dict(max_tokens=1, seed=0).items(): check_whole(name, getattr(self, name), least)
 
 # %% ../nbs/06_dataloader.ipynb #eb8fb4f0
 _plan_columns = ['time', 'source_idx', 'event_idx']
@@ -211,6 +207,11 @@ class EpochDataLoader(DataLoader):
     "A `DataLoader` that plans an epoch before its workers start, and moves on when it is over"
     def __len__(self): return len(self.dataset)  # torch's own would warn where a later epoch has another length
     def __repr__(self): return f'{self.dataset!r} with {self.num_workers} workers'
+    @property
+    def cut(self)->dict:
+        "How much the limits leave out of an epoch"
+        return self.dataset.cut
+
     def __iter__(self):
         self.dataset._plan()
         epoch = int(self.dataset._epoch)

@@ -104,9 +104,9 @@ def main(
         sources, eval_time = bank_sources(b), b.eval_time
     else: sources, eval_time = ml_sources(ml_100k()), '2026-01-01'
     ds = PRAGMADataset(**sources, out_path=out)
-    with warnings.catch_warnings(), pl.Config(tbl_cols=20, tbl_width_chars=200, tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True):
-        warnings.filterwarnings('ignore', message='left out')  # shown below instead
-        print('Tables', ds.show_summary(), sep='\n')
+    with warnings.catch_warnings(), pl.Config(tbl_cols=20, tbl_width_chars=100, tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True):
+        warnings.filterwarnings('ignore', message='left out|written as')  # shown below instead
+        print('Tables', ds.show_summary().select('name', 'rows', 'entities', 'cats', 'conts', 'signed_conts', 'texts', 'lifelong'), sep='\n')
         ds.fit_tokenizer(eval_time=eval_time)
         tok = ds.write_kv(eval_time, n_shards=8)
         print('Left out', ds.report if len(ds.report) else 'nothing', sep='\n')

@@ -4,14 +4,15 @@
 
 # %% auto #0
 __all__ = ['key_specials', 'val_specials', 'PAD', 'MASK', 'UNK', 'token_columns', 'entity_columns', 'reserved_value',
-           'time_units', 'Field', 'float_text', 'text_expr', 'number_exprs', 'time_exprs', 'check_entity', 'DataSource',
-           'scan', 'Shown', 'entity_expr']
+           'time_units', 'Field', 'float_text', 'text_expr', 'number_exprs', 'time_exprs', 'check_whole',
+           'check_entity', 'DataSource', 'scan', 'Shown', 'entity_expr']
 
 # %% ../nbs/00_source.ipynb #044ecedf
 import difflib, re
 from collections import namedtuple
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 from fastcore.basics import patch
@@ -90,6 +91,17 @@ def time_exprs(
     s = c.floordiv(per)
     return s, (c - s*per) * (10**9//per)
 
+# %% ../nbs/00_source.ipynb #a5df5bf6
+def check_whole(
+    name:str, # of the option, for the message
+    value, # what was passed
+    least:int=0 # smallest that makes sense
+)->int:
+    "The value as Python's integer; a `ValueError` if it is no whole number, or too small"
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
+        raise ValueError(f'`{name}` is {value!r}. Give a whole number, {least} or more.')
+    return int(value)
+
 # %% ../nbs/00_source.ipynb #8fc5154d
 Field = namedtuple('Field', 'name role')  # role: cat, num, signed or text
 _dates = (pl.Date, pl.Datetime)
@@ -112,9 +124,9 @@ def check_entity(
 
 def _check_time(refuse, col, dtype):
     if dtype == pl.String:
-        refuse(col, 'the time is text', f"Parse it first: in polars pl.col('{col}').str.to_datetime(time_zone='UTC'), "
-               f"in pandas pd.to_datetime(df['{col}'], utc=True), "
-               "with a format if it is not ISO 8601; from a CSV file scan_options=dict(try_parse_dates=True)")
+        refuse(col, 'the time is text', f"Parse it: ISO 8601 with pl.col('{col}').str.to_datetime(time_zone='UTC'), in a CSV file with "
+               "scan_options=dict(try_parse_dates=True); anything else with its format, as "
+               f"pl.col('{col}').str.to_datetime('%d.%m.%Y') or pd.to_datetime(df['{col}'], format='%d.%m.%Y')")
     if not (dtype in _dates or dtype.is_integer() or dtype.is_float() or dtype == pl.Null):
         refuse(col, f'the time is {dtype}', 'Give a date, a datetime, or epoch numbers with their `time_unit`')
 
@@ -184,15 +196,19 @@ def read(self:DataSource,
     try: return collect(**kwargs)
     except _unreadable as e:
         says = re.sub(r"'c(\d+)'", lambda m: f'`{self.schema.names()[int(m[1])]}`', str(e).split('\n')[0].strip())  # `wide` renames columns
+        col = re.search(r"column [`'](.+?)[`']", says)
         cure = next((cure for sign, cure in _cures.items() if sign in says), 'Read it with polars or pandas, and pass the frame')
-        raise ValueError(f'source `{self.name}` cannot be read: {says}. {cure}.') from e
+        raise ValueError(f'source `{self.name}` cannot be read: {says}. {cure.format(col=col[1] if col else "column")}.') from e
 
 # %% ../nbs/00_source.ipynb #99613b51
 _unreadable = (Exception, pl.exceptions.PanicException)
-_cures = {'to `i64` failed': 'Ids that do not fit into 64 bits can be cast to text; a time should be a date or datetime',
+_overrides = "scan_options=dict(schema_overrides={{'{col}': pl.String}})"
+_cures = {'`str` to `i64` failed': f'Ids such as 007 are text: pass {_overrides}',
+          'to `i64` failed': 'Ids that do not fit into 64 bits can be cast to text; a time should be a date or datetime',
+          'could not parse': f'Say what type it has, {_overrides} for instance, or read the file with polars and pass the frame',
+          'utf-8': "Read it with its encoding, df = pl.read_csv(path, encoding='cp1252') for instance, and pass the frame",
           'out-of-range': 'Correct the dates that lie beyond the years that polars can write',
-          'could not parse': "Name the types of CSV columns, from_file(…, scan_options=dict(schema_overrides={'column': pl.String})), or read the file with polars and pass the frame",
-          'utf-8': "Read it with its encoding, df = pl.read_csv(path, encoding='cp1252') for instance, and pass the frame"}
+          'empty CSV': 'Is it the right file?'}
 
 def _names(columns): return [] if columns is None else [columns] if isinstance(columns, str) else list(columns)
 
@@ -221,7 +237,7 @@ def _lazy(df, name, declared):
         if e and str(c) in declared:
             raise ValueError(f'source `{name}`, column `{c}`: it does not convert to an Arrow column of one type ({e}). '
                              f"Give it one type first, in pandas df['{c}'].astype(str) for instance.") from e
-    if not any(faults.values()): raise ValueError(f'source `{name}` does not convert to Arrow columns ({said}). Give a polars, pandas or pyarrow frame.') from said
+    if not any(faults.values()): raise ValueError(f'source `{name}` does not convert to Arrow columns ({said}). Give a polars frame.') from said
     return pl.DataFrame(_in_utc(pick([c for c in columns if not faults[c]]))).lazy()
 
 def _fault(df):
@@ -231,6 +247,13 @@ def _fault(df):
 
 
 # %% ../nbs/00_source.ipynb #6e2a1921
+def _header_hint(names):
+    "What the names of a table say about the way its file was read"
+    pass_it = 'If it comes from a CSV file, pass scan_options=dict({})'.format
+    if len(names) == 1 and (seps := [s for s in ';\t|,' if s in names[0]]): return pass_it(f'separator={seps[0]!r}')
+    if any('\r' in n for n in names): return pass_it("eol_char='\\r'")
+    if any('\x00' in n or '\ufffd' in n for n in names): return "Read it with its encoding, as pl.read_csv(path, encoding='utf-16'), and pass the frame"
+
 @patch
 def _check(self:DataSource):
     "Refuse a declaration that cannot be meant"
@@ -245,6 +268,7 @@ def _check(self:DataSource):
                 close = difflib.get_close_matches(str(c), self.schema.names(), 3)
                 has = ', '.join(f'`{n}`' for n in close or self.schema.names())
                 cure = f'{"The nearest" if close else "What"} it has: {has}' + ('; pass another `entity_col`' if role == 'entity_col' else '')
+                if hint := _header_hint(self.schema.names()): cure += f'. {hint}'
                 if str(c) in self._index: cure = 'It is the index of the frame: pass df.reset_index()'
                 self.refuse(c, f'`{role}` names a column that the table does not have', cure)
     for c in used:
@@ -301,10 +325,13 @@ def scan(
     if len(endings) != 1: raise ValueError(f'folder {path} holds files with {len(endings)} endings ({endings[:4]}). Name a glob, such as folder/*.csv.')
     end = endings[0]
     if end not in _scanners:
-        raise ValueError(f"{path}: files ending in `{end}` are not known, only {', '.join(_scanners)}. Read it with polars, and pass the frame.")
+        raise ValueError(f"{path}: files ending in `{end}` are not known, only {', '.join(_scanners)}. Read it with polars or pandas, and pass the frame.")
     if end == 'tsv': options = {'separator': '\t', **options}
     if end in ('csv', 'tsv') and 'schema' not in options: options['schema_overrides'] = {**(csv_types or {}), **options.get('schema_overrides', {})}
-    return _scanners[end](files, storage_options=storage_options, **options)
+    try: return _scanners[end](files, storage_options=storage_options, **options)
+    except (TypeError, ValueError) as e:
+        raise ValueError(f'{path}: {e}. `scan_options` are those of pl.{_scanners[end].__name__}; what it cannot read, read with '
+                         'pl.read_csv(path, encoding=…) or pandas, and pass the frame.') from e
 
 # %% ../nbs/00_source.ipynb #e4c9250a
 @patch(cls_method=True)
@@ -324,9 +351,20 @@ def from_file(cls:DataSource,
     **kwargs # the roles, as for `DataSource`
 )->DataSource:
     "A source from a file, without reading it yet"
-    text = {c: pl.String for role in ('cats', 'conts', 'texts') for c in _names(kwargs.get(role))}
-    stems = [re.sub(rf'\.({"|".join(_scanners)})(\.gz|\.zst|\.zlib)?$', '', part) for part in Path(path).parts if not any(c in part for c in '*?[')]
-    return cls(scan(path, storage_options, text, **(scan_options or {})), name=name or next(filter(None, stems[::-1]), None), **kwargs)
+    options = scan_options or {}
+    roles = ('cats', 'texts') if options.get('decimal_comma') else ('cats', 'conts', 'texts')  # polars reads the comma where it infers a number
+    text = {c: pl.String for role in roles for c in _names(kwargs.get(role))}
+    stems = [re.sub(rf'\.({"|".join(_scanners)})(\.gz|\.zst|\.zlib)?$', '', part, flags=re.I) for part in Path(path).parts if not any(c in part for c in '*?[')]
+    src = cls(scan(path, storage_options, text, **options), name=name or next(filter(None, stems[::-1]), None), **kwargs)
+    if src.schema[src.entity_col].is_integer():
+        src.lf = _keep_zeros(scan(path, storage_options, {**text, src.entity_col: pl.String}, **options), src.entity_col)
+    return src
+
+def _keep_zeros(lf, col):
+    "Where a CSV file has integers as ids: one like 007 is no integer, since 7 may be somebody else; polars will say so when it reads"
+    if lf.collect_schema()[col] != pl.String: return lf
+    id = pl.selectors.by_name(col)
+    return lf.with_columns(pl.when(id.str.contains(r'^[+-]?0\d')).then(pl.format('{}, not an integer', id)).otherwise(id).cast(pl.Int64))
 
 # %% ../nbs/00_source.ipynb #7173d517
 class Shown:
@@ -347,9 +385,9 @@ class Shown:
 
     def _repr_html_(self):
         from fastcore.xml import B, Div, Mark, P, Table, Td, Th, Tr, to_xml  # costs a fifth of a second to import
-        field = lambda k, v, hidden: [' ', B(k), ' ', v if hidden is None else Mark(f'{v} ({hidden})')]
+        field = lambda k, v, hidden: [' ', B(k), ' ', v if hidden is None else Mark(f'{v} ({hidden})', style='color:#222; background:#ffe08a')]
         cell = lambda c: [c] if isinstance(c, str) else [part for f in c for part in field(*f)]
-        left = lambda tag, *parts: tag(*parts, style='text-align:left')
+        left = lambda tag, *parts: tag(*parts, style='text-align:left; vertical-align:top; padding:.1em .9em .1em 0')
         body = [Tr(*(left(Td, *cell(c)) for c in row)) for row in self.rows]
         return to_xml(Div(P(self.title), Table(Tr(*(left(Th, c) for c in self.head)), *body)), indent=False)
 
@@ -357,13 +395,13 @@ class Shown:
 @patch
 def __repr__(self:DataSource):
     return (f'DataSource(columns={self.schema.names()}, name={self.name} cats={self.cats}, conts={self.conts}, '
-            f'texts={self.texts}, time_col={self.time_col!r})\n{self.lf.head(5).collect()}')
+            f'texts={self.texts}, time_col={self.time_col!r})\n{self.read(self.lf.head(5).collect)}')
 
 @patch
 def _repr_html_(self:DataSource):
     from html import escape
     said = ', '.join(f'<b>{escape(c)}</b> {role}' for c, role in self.roles.items())
-    return f'<p>DataSource <code>{escape(self.name)}</code>: {said}</p>{self.lf.head(5).collect()._repr_html_()}'
+    return f'<p>DataSource <code>{escape(self.name)}</code>: {said}</p>{self.read(self.lf.head(5).collect)._repr_html_()}'
 
 # %% ../nbs/00_source.ipynb #53758cda
 def entity_expr(

@@ -6,7 +6,7 @@
 __all__ = ['max_bpe_words', 'write_record', 'read_record', 'Tokenizer', 'kept_categories', 'train_bpe']
 
 # %% ../nbs/02_tokenizer.ipynb #b68cb85a
-import hashlib, json, os
+import hashlib, json, os, re
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -18,7 +18,7 @@ from fastcore.basics import patch
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
 from .buckets import bucket_edges, to_bucket
-from .source import UNK, DataSource, Shown, key_specials, reserved_value, val_specials
+from .source import UNK, DataSource, Shown, check_whole, key_specials, reserved_value, val_specials
 
 # %% ../nbs/02_tokenizer.ipynb #26c3dce2
 def _hash(content): return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(',', ':')).encode()).hexdigest()
@@ -68,8 +68,7 @@ class Tokenizer:
         self.edges = {k: np.array(v, dtype=np.float64) for k, v in content['edges'].items()}
         self.bpe = tokenizers.Tokenizer.from_str(json.dumps(content['bpe'])) if content['bpe'] else None
         self.bucket0 = self.val_vocab['<bucket_0>']
-        known = pl.DataFrame(dict(value=content['values']), schema=dict(value=pl.String)).with_row_index('val_id')
-        self.known = known.filter(~pl.col('value').str.contains(reserved_value)).cast(dict(val_id=pl.Int64))
+        self.known = {v: i for v, i in self.val_vocab.items() if not re.match(reserved_value, v)}  # what data can name
 
     @property
     def n_pieces(self)->int:
@@ -199,11 +198,7 @@ def finish(cls:Tokenizer,
 def _check_options(options):
     "The same as Python's integers; what is no whole number, or too small, is refused"
     least = dict(num_buckets=1, cardinality_threshold=0, bpe_vocab_size=256, min_freq=1, max_values_per_key=0)
-    for option, value in options.items():
-        if value is None and option == 'max_values_per_key': continue
-        if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least[option]:
-            raise ValueError(f'`{option}` is {value!r}. Give a whole number, {least[option]} or more.')
-    return {option: value if value is None else int(value) for option, value in options.items()}
+    return {k: None if v is None and k == 'max_values_per_key' else check_whole(k, v, least[k]) for k, v in options.items()}
 
 # %% ../nbs/02_tokenizer.ipynb #b9b0a15b
 @patch
@@ -211,8 +206,9 @@ def lookup(self:Tokenizer,
     values:pl.DataFrame # row, value
 )->pl.DataFrame: # row, value, val_id, val_pos
     "Ids of categories"
-    found = values.join(self.known, on='value', how='left', maintain_order='left')
-    return found.with_columns(pl.col('val_id').fill_null(UNK), val_pos=pl.lit(0, pl.Int64))
+    distinct = values['value'].unique()
+    ids = pl.DataFrame(dict(value=distinct, val_id=[self.known.get(v, UNK) for v in distinct]), schema_overrides=dict(val_id=pl.Int64))
+    return values.join(ids, on='value', how='left', maintain_order='left').with_columns(val_pos=pl.lit(0, pl.Int64))
 
 @patch
 def pieces(self:Tokenizer,
@@ -280,7 +276,9 @@ def decode(self:Tokenizer,
         if val < len(values): out.append((keys[key], values[val]))
         elif pos and out and isinstance(out[-1][1], list) and out[-1][0] == keys[key]: out[-1][1].append(val - len(values))
         else: out.append((keys[key], [val - len(values)]))
-    text = lambda k, v: self.bpe.decode(v, skip_special_tokens=False) if isinstance(v, list) else _bucket_range(v, self.edges[k]) if ranges and k in self.edges else v
+    def text(k, v):
+        if isinstance(v, list): return self.bpe.decode(v, skip_special_tokens=False)
+        return _bucket_range(v, self.edges[k]) if ranges and k in self.edges else v
     return [(k, text(k, v)) for k, v in out]
 
 @patch
@@ -309,7 +307,8 @@ def _bucket_range(bucket, edges):
 def _repr_html_(self:Tokenizer):
     fields, bpe = self.content['fields'], f'{self.n_pieces:,} pieces that all such texts share'
     def known(key):
-        if key in self.edges: return ', '.join(f'{x:,.6g}' for x in self.edges[key][[0, len(self.edges[key])//2, -1]]) if len(self.edges[key]) else 'zero or not'
+        if len(edges := self.edges.get(key, ())): return ', '.join(f'{x:,.6g}' for x in edges[[0, len(edges)//2, -1]])
+        if key in self.edges: return 'zero or not'
         if key == 'lifelong': return ', '.join(self.content['milestones'])
         return bpe if fields.get(key) == 'text' and key not in self.content['low_texts'] else 'a value each'
     role = lambda key: fields.get(key) or ('milestones' if key == 'lifelong' else 'sign')
