@@ -387,8 +387,9 @@ class Shown:
         from fastcore.xml import B, Div, Mark, P, Table, Td, Th, Tr, to_xml  # costs a fifth of a second to import
         field = lambda k, v, hidden: [' ', B(k), ' ', v if hidden is None else Mark(f'{v} ({hidden})', style='color:#222; background:#ffe08a')]
         cell = lambda c: [c] if isinstance(c, str) else [part for f in c for part in field(*f)]
-        left = lambda tag, *parts: tag(*parts, style='text-align:left; vertical-align:top; padding:.1em .9em .1em 0')
-        body = [Tr(*(left(Td, *cell(c)) for c in row)) for row in self.rows]
+        def left(tag, *parts, wrap=False):
+            return tag(*parts, style='text-align:left; vertical-align:top; padding:.1em .9em .1em 0' + ('' if wrap else '; white-space:nowrap'))
+        body = [Tr(*(left(Td, *cell(c), wrap=not isinstance(c, str) or len(c) > 40) for c in row)) for row in self.rows]
         return to_xml(Div(P(self.title), Table(Tr(*(left(Th, c) for c in self.head)), *body)), indent=False)
 
 # %% ../nbs/00_source.ipynb #150bb17f
