@@ -4,6 +4,7 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
   'syms': { 'fastpragma.batch': { 'fastpragma.batch.Batch': ('batch.html#batch', 'fastpragma/batch.py'),
                                   'fastpragma.batch.Batch.__repr__': ('batch.html#batch.__repr__', 'fastpragma/batch.py'),
                                   'fastpragma.batch.Batch._repr_html_': ('batch.html#batch._repr_html_', 'fastpragma/batch.py'),
+                                  'fastpragma.batch.Batch.to': ('batch.html#batch.to', 'fastpragma/batch.py'),
                                   'fastpragma.batch.Layout': ('batch.html#layout', 'fastpragma/batch.py'),
                                   'fastpragma.batch.Layout.ntoks': ('batch.html#layout.ntoks', 'fastpragma/batch.py'),
                                   'fastpragma.batch.Records': ('batch.html#records', 'fastpragma/batch.py'),

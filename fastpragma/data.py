@@ -181,7 +181,7 @@ def doubts(
     if n := int((s < _year_1000).sum()):
         says.append(f'{n:,} times lie before the year 1000, the first at {_iso(s.min(), 0)}. Were years written with two digits?')
     if src.schema[src.time_col].is_numeric() and s.max() < 100_000_000:
-        says.append('all times lie before March 1973. Are they seconds since 1970? Numbers like 20240131 must be parsed to dates')
+        says.append(f'read as `{src.time_unit}` since 1970, all times lie before March 1973. Is the unit right? Numbers like 20240131 must be parsed to dates')
     return [f'source `{src.name}`, column `{src.time_col}`: {say}' for say in says]
 
 # %% ../nbs/03_data.ipynb #e1c2792b
@@ -309,6 +309,8 @@ class PRAGMADataset:
         self.profile, self.events, self.entity_col = profile, listify(events), entity_col
         self.out_path = Path(out_path) if out_path is not None else None
         self.sources = listify(profile) + self.events
+        if not isinstance(entity_col, str):
+            raise TypeError(f'`entity_col` is {type(entity_col).__name__}. Give the name of a column; several event sources go into one list.')
         self.tok, self.report, self.doubts = None, None, []
         for src in self.sources:
             if not isinstance(src, DataSource): raise TypeError(f'{type(src).__name__} is not a DataSource. Declare its columns first.')
@@ -407,19 +409,27 @@ _advice = {'always missing': 'it has no value at all: leave it out', 'constant':
            'nearly unique': 'nearly every row has a value of its own: declare it in `texts`, or leave it out',
            'few values': 'a number with so few values is a category: declare it in `cats`',
            'a code': 'its values are codes, and would be cut into pieces: declare it in `cats`',
-           'often [UNK]': 'more than a tenth of it is [UNK]: is it a number, is the tokenizer that of these data?'}
+           'a number': 'a code is hardly negative or broken: declare it in `conts`',
+           'one bucket': 'most of its values fall into one bucket: does another source use its name for something else?',
+           'often [UNK]': 'more than a tenth of it is [UNK]: if it is no number, declare it in `cats`; if the tokenizer is an older one, fit again'}
 
-def _looks(role, stats, texts):
+def _looks(src, name, role, stats, values, largest, tok):
     "Why the role of a field may be wrong, or None"
-    present = stats['present']
+    present, distinct = stats['present'], stats['distinct']
+    share = lambda what: values.unique().to_frame('value').select(what.mean()).item() or 0
+    text = pl.col('value').str
     if not present: return 'always missing' if stats['rows'] else None
     if stats['unknown'] > .1*stats['tokens']: return 'often [UNK]'
-    if present < _enough or role == 'milestone': return None
-    if stats['distinct'] == 1: return 'constant' if present == stats['rows'] else None
-    if role == 'cat' and stats['distinct'] > .9*present: return 'nearly unique'
-    if role in ('num', 'signed') and stats['distinct'] <= 10: return 'few values'
-    is_code = ~pl.col('value').str.contains(r'\s') & pl.col('value').str.contains(r'\d')
-    if role == 'text' and len(texts) and texts.select(is_code.mean()).item() > .9: return 'a code'
+    if present < _enough: return None
+    if distinct == 1: return 'constant' if present == stats['rows'] else None
+    if role == 'cat':
+        if distinct > .9*present: return 'nearly unique'
+        if distinct > 10 and src.schema[name].is_numeric() and share(text.contains('^-|[.]')): return 'a number'
+    elif role == 'text':
+        if name not in tok.content['low_texts'] and share(~text.contains(r'\s') & text.contains(r'\d')) > .9: return 'a code'
+    elif distinct <= 10: return 'few values'
+    elif largest > .5*present: return 'one bucket'
+
 
 # %% ../nbs/03_data.ipynb #8b3ff684
 def _field_stats(src, frame, tok):
@@ -433,12 +443,12 @@ def _field_stats(src, frame, tok):
         mine = counts.filter(pl.col('key').is_in([name, f'{name}_sign'] if role == 'signed' else [name]))
         stats = dict(rows=len(frame), present=len(frame) - frame[f'v{i}'].null_count(), distinct=values.drop_nulls().n_unique(),
                      tokens=mine['n'].sum(), unknown=mine.filter(val_id=UNK)['n'].sum(), ids=len(mine))
-        many = role == 'text' and name not in tok.content['low_texts']
-        yield name, role, stats, _looks(role, stats, pl.DataFrame(dict(value=values.drop_nulls().unique() if many else [])))
+        bucketed = mine.filter((pl.col('key') == name) & (pl.col('val_id') > tok.bucket0))  # zero has a bucket of its own
+        yield name, role, stats, _looks(src, name, role, stats, values.drop_nulls(), bucketed['n'].max() or 0, tok)
     for j, name in enumerate(src.lifelong):
         n = frame.select((pl.col(f'm{j}').is_not_null() & ~_is_after(f'm{j}', f'mn{j}')).sum()).item()
         stats = dict(rows=len(frame), present=n, distinct=frame[f'm{j}'].drop_nulls().n_unique(), tokens=n, unknown=0, ids=1)
-        yield name, 'milestone', stats, _looks('milestone', stats, [])
+        yield name, 'milestone', stats, None if n or not len(frame) else 'always missing'
 
 # %% ../nbs/03_data.ipynb #3d2205d4
 @patch
@@ -527,6 +537,7 @@ def read_manifest(
 )->dict: # what `write_kv` wrote: options, tokenizer's fingerprint, sizes per shard and in total, what was left out
     "The manifest of a finished dataset; a `ValueError` says what is wrong with the folder"
     path = Path(path)
+    if path.is_file(): raise ValueError(f'{path} is a file. Name the folder that `write_kv` wrote, or pass shard files to `pragma_dl`.')
     if not path.is_dir(): raise FileNotFoundError(f'there is no folder {path.absolute()}')
     if not (path/'manifest.json').exists():
         raise ValueError(f'{path} has no manifest.json: it is not a dataset, or its writing did not finish. '
@@ -548,7 +559,7 @@ def _in_words(report):
     of = lambda r: f'{r["source"]}.{r["column"]}' if r['column'] else r['source']
     gone = [f'{of(r)}: {r["rows"]:,} {r["reason"]}' for r in report.to_dicts() if r['reason'] != _unparsed]
     words = [f'{of(r)}: {r["rows"]:,} not a number' for r in report.to_dicts() if r['reason'] == _unparsed]
-    advice = '. Numbers are read as 1234.5: no thousands separator, no decimal comma, no currency sign'
+    advice = '. Numbers are read as 1234.5: no thousands separator, no decimal comma, no currency sign; words belong into `cats`'
     return ([f'left out: {"; ".join(gone)}'] if gone else []) + ([f'written as [UNK]: {"; ".join(words)}{advice}'] if words else [])
 
 def _sizes(entities, n_shards):

@@ -91,7 +91,7 @@ class PRAGMADataLoader(IterableDataset):
         self.limits = check_limits(Limits(max_profile_toks, max_lifelong_toks, max_events, max_event_toks))
         self.tok = tok
         self._check_args()
-        if mask and tok is None: self.tok = _find_tok(self.shards[0].parent)
+        if mask: self.tok = _find_tok(self.shards[0].parent, tok)
         self._epoch = torch.zeros((), dtype=torch.int64).share_memory_()  # seen by running workers too
         self._read_sizes, self._planned, self._written = None, (None, None), None  # the last: rows of each shard, where a manifest says so
 
@@ -110,10 +110,16 @@ class PRAGMADataLoader(IterableDataset):
     def __repr__(self): return f'PRAGMADataLoader({len(self.shards)} shards, max_tokens={self.max_tokens}, shuffle={self.shuffle}, mask={self.mask})'
 
 # %% ../nbs/06_dataloader.ipynb #7808c18a
-def _find_tok(folder):
+def _find_tok(folder, tok=None):
+    "The tokenizer of the shards in a folder; another one would make nonsense of them"
     path = folder/'tokenizer.json'
-    if not path.exists(): raise ValueError(f'masks need the tokenizer, and there is no {path}. Pass `tok`, or `mask=False`.')
-    return Tokenizer.load(path)
+    if not path.exists():
+        if tok is None: raise ValueError(f'masks need the tokenizer, and there is no {path}. Pass `tok`, or `mask=False`.')
+        return tok
+    theirs = Tokenizer.load(path)
+    if tok is not None and tok != theirs:
+        raise ValueError(f'the shards of {folder} were written by another tokenizer ({theirs.fingerprint[:8]}, not {tok.fingerprint[:8]}). Leave `tok` out to use theirs.')
+    return theirs
 
 @patch
 def _check_args(self:PRAGMADataLoader):
@@ -263,7 +269,7 @@ def from_path(cls:PRAGMADataLoader,
     if mask:
         tok = tok or _find_tok(path)
         if isinstance(tok, Tokenizer) and tok.fingerprint != manifest['tokenizer']:
-            raise ValueError(f'the shards of {path} were written by another tokenizer ({manifest["tokenizer"][:8]}, not {tok.fingerprint[:8]}). Pass theirs.')
+            raise ValueError(f'the shards of {path} were written by another tokenizer ({manifest["tokenizer"][:8]}, not {tok.fingerprint[:8]}). Leave `tok` out to use theirs.')
     if entity_col != manifest['entity_col']:
         raise ValueError(f"the entity column of {path} is `{manifest['entity_col']}`, not `{entity_col}`. Pass entity_col='{manifest['entity_col']}'.")
     dl = pragma_dl([path/s['file'] for s in manifest['shards']], entity_col, max_tokens, shuffle, tok, mask, num_workers, **kwargs)

@@ -9,7 +9,7 @@ __all__ = ['mask_batch', 'show_batch']
 import torch
 
 # %% ../nbs/05_mask.ipynb #4d8b8f7b
-from .batch import Batch, history_rows
+from .batch import Batch, history_head, history_rows
 from .source import MASK, UNK, Shown
 from .tokenizer import Tokenizer
 
@@ -25,6 +25,7 @@ def mask_batch(
     generator:torch.Generator|None=None, # makes the result reproducible; None: torch's own
 )->Batch: # a new batch, with event_labels (N,) int64 and mlm_mask (N,) bool; `b` stays as it was
     "Hide event values (paper, section 2.4); a probability outside 0 to 1 is refused with a `ValueError`"
+    if 'mlm_mask' in b: raise ValueError('the batch is masked already, and a mask hides its labels. Make the loader with `mask=False` to mask batches yourself.')
     for name, p in dict(p_tok=p_tok, p_event=p_event, p_key=p_key, p_unk=p_unk).items():
         if not 0 <= p <= 1: raise ValueError(f'`{name}` is {p}. Give a probability from 0 to 1.')
     tokens = b['event_tokens']
@@ -46,7 +47,7 @@ def show_batch(
     tok:Tokenizer, # that wrote the shards
     users:int=3, # how many of its users
     last:int=5 # how many of the latest events of each
-)->Shown: # a table: user, part, how long before, day and hour, fields; hidden values are marked
+)->Shown: # a table: user, part, when, weekday, day of month, hour (UTC), fields; hidden values are marked
     "Some histories of a batch to read, with what is hidden in them"
     split = lambda k: b[k].split(b['event_offsets'].diff().tolist())
     events, masks = split('event_tokens'), dict(hidden=split('mlm_mask'), labels=split('event_labels')) if 'mlm_mask' in b else {}
@@ -56,5 +57,5 @@ def show_batch(
         rec = dict(events=events[mine], event_time=b['event_time'][mine], cal=b['cal'][mine], **{k: v[mine] for k, v in masks.items()})
         for k in ('profile', 'lifelong'): rec |= {k: b[k][u][b[f'{k}_mask'][u]], f'{k}_time': b[f'{k}_time'][u][b[f'{k}_mask'][u]]}
         rows += [[str(uid), *row] for row in history_rows(rec, tok, last)]
-    return Shown(repr(b), ['user', 'part', 'before', 'day', 'fields'], rows)
+    return Shown(repr(b), ['user', *history_head], rows)
 

@@ -8,7 +8,7 @@ __all__ = ['key_specials', 'val_specials', 'PAD', 'MASK', 'UNK', 'token_columns'
            'check_entity', 'DataSource', 'scan', 'Shown', 'entity_expr']
 
 # %% ../nbs/00_source.ipynb #044ecedf
-import difflib, re
+import difflib, inspect, re
 from collections import namedtuple
 from pathlib import Path
 
@@ -124,9 +124,9 @@ def check_entity(
 
 def _check_time(refuse, col, dtype):
     if dtype == pl.String:
-        refuse(col, 'the time is text', f"Parse it: ISO 8601 with pl.col('{col}').str.to_datetime(time_zone='UTC'), in a CSV file with "
-               "scan_options=dict(try_parse_dates=True); anything else with its format, as "
-               f"pl.col('{col}').str.to_datetime('%d.%m.%Y') or pd.to_datetime(df['{col}'], format='%d.%m.%Y')")
+        refuse(col, 'the time is text', f"Parse it: in polars pl.col('{col}').str.to_datetime(time_zone='UTC'), in pandas pd.to_datetime(df['{col}'], utc=True), "
+               "in a CSV file scan_options=dict(try_parse_dates=True). If it is not ISO 8601, parse it with its format, as "
+               f"str.to_datetime('%d.%m.%Y') or pd.to_datetime(df['{col}'], format='%d.%m.%Y')")
     if not (dtype in _dates or dtype.is_integer() or dtype.is_float() or dtype == pl.Null):
         refuse(col, f'the time is {dtype}', 'Give a date, a datetime, or epoch numbers with their `time_unit`')
 
@@ -265,7 +265,8 @@ def _check(self:DataSource):
     for role, cols in {**{k: _names(v) for k, v in plain.items()}, **roles, 'signed_conts': self.signed_conts}.items():
         for c in cols:
             if c not in self.schema:
-                close = difflib.get_close_matches(str(c), self.schema.names(), 3)
+                lower = {n.lower(): n for n in self.schema.names()}
+                close = [lower[n] for n in difflib.get_close_matches(str(c).lower(), lower, 3)]
                 has = ', '.join(f'`{n}`' for n in close or self.schema.names())
                 cure = f'{"The nearest" if close else "What"} it has: {has}' + ('; pass another `entity_col`' if role == 'entity_col' else '')
                 if hint := _header_hint(self.schema.names()): cure += f'. {hint}'
@@ -352,6 +353,8 @@ def from_file(cls:DataSource,
 )->DataSource:
     "A source from a file, without reading it yet"
     options = scan_options or {}
+    for k in kwargs:
+        if k not in inspect.signature(cls).parameters: raise TypeError(f'`from_file` has no argument `{k}`. Options of polars go to scan_options=dict({k}=…).')
     roles = ('cats', 'texts') if options.get('decimal_comma') else ('cats', 'conts', 'texts')  # polars reads the comma where it infers a number
     text = {c: pl.String for role in roles for c in _names(kwargs.get(role))}
     stems = [re.sub(rf'\.({"|".join(_scanners)})(\.gz|\.zst|\.zlib)?$', '', part, flags=re.I) for part in Path(path).parts if not any(c in part for c in '*?[')]
@@ -390,7 +393,7 @@ class Shown:
         def left(tag, *parts, wrap=False):
             return tag(*parts, style='text-align:left; vertical-align:top; padding:.1em .9em .1em 0' + ('' if wrap else '; white-space:nowrap'))
         body = [Tr(*(left(Td, *cell(c), wrap=not isinstance(c, str) or len(c) > 40) for c in row)) for row in self.rows]
-        return to_xml(Div(P(self.title), Table(Tr(*(left(Th, c) for c in self.head)), *body)), indent=False)
+        return to_xml(Div(P(self.title), Table(Tr(*(left(Th, c) for c in self.head)), *body), style='overflow-x:auto'), indent=False)
 
 # %% ../nbs/00_source.ipynb #150bb17f
 @patch

@@ -296,7 +296,7 @@ def _checked(self:Tokenizer, tokens):
 def _bucket_range(bucket, edges):
     "What a bucket holds; other values, such as `[UNK]`, as they are"
     if not bucket.startswith('<bucket_'): return bucket
-    b, say = int(bucket[8:-1]), '{:,.6g}'.format
+    b, say = int(bucket[8:-1]), '{:.6g}'.format
     if b == 0 or not len(edges): return '0' if b == 0 else 'not 0'
     if b == 1: return f'up to {say(edges[0])}'
     return f'{say(edges[b - 2])} to {say(edges[b - 1])}' if b <= len(edges) else f'over {say(edges[-1])}'
@@ -307,7 +307,7 @@ def _bucket_range(bucket, edges):
 def _repr_html_(self:Tokenizer):
     fields, bpe = self.content['fields'], f'{self.n_pieces:,} pieces that all such texts share'
     def known(key):
-        if len(edges := self.edges.get(key, ())): return ', '.join(f'{x:,.6g}' for x in edges[[0, len(edges)//2, -1]])
+        if len(edges := self.edges.get(key, ())): return ', '.join(f'{x:.6g}' for x in edges[[0, len(edges)//2, -1]])
         if key in self.edges: return 'zero or not'
         if key == 'lifelong': return ', '.join(self.content['milestones'])
         return bpe if fields.get(key) == 'text' and key not in self.content['low_texts'] else 'a value each'
