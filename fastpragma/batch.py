@@ -189,12 +189,13 @@ def user_rec(
     max_event_toks:int=24, # keep the first so many tokens of each event
 )->dict: # uid, profile (P,3), profile_time (P,), lifelong (L,3), lifelong_time (L,), events [(n_i,3)], event_time (E,), cal (E,3); int64 and float32
     "One entity's record; rows of several entities are refused with a `ValueError`"
-    if not hasattr(df, 'columns'): raise TypeError(f'{type(df).__name__} is no frame of token rows. Give one as read from a shard, by polars or pandas.')
-    for c in (entity_col, *record_columns):
-        if c in df.columns: continue
-        raise ValueError(f'there is no column `{c}` in the token rows, only {list(df.columns)}. Give rows of a shard, and its `entity_col`.')
+    if not hasattr(df, 'columns') or hasattr(df, 'collect'):
+        raise TypeError(f'{type(df).__name__} is no frame of token rows. Give one as read from a shard, by polars (collected) or pandas.')
+    if missing := [c for c in (entity_col, *record_columns) if c not in df.columns]:
+        raise ValueError(f'there is no column `{missing[0]}` in the token rows, only {list(df.columns)}. Give rows of a shard, and its `entity_col`.')
     uids = np.unique(df[entity_col].to_numpy()).tolist()
     if len(uids) != 1: raise ValueError(f'the token rows belong to {len(uids)} entities. Pass the rows of one, `df.filter(pl.col({entity_col!r}) == …)`.')
+    if (np.diff(df['event_idx'].to_numpy()) < 0).any(): raise ValueError('the token rows are not in the order of the shard. Pass them as they were read.')
     limits = check_limits(Limits(max_profile_toks, max_lifelong_toks, max_events, max_event_toks))
     r = read_records(uids, np.array([0, len(df)]), {c: df[c].to_numpy() for c in record_columns}, limits)
     t = torch.from_numpy
@@ -208,6 +209,10 @@ def rec_ntoks(
     return len(rec['profile']) + len(rec['lifelong']) + sum(len(e) for e in rec['events'])
 
 # %% ../nbs/04_batch.ipynb #9d9fe065
+def _check_rec(rec):
+    if not isinstance(rec, dict) or 'events' not in rec: raise TypeError(f'{type(rec).__name__} is no record. Give what `user_rec` returns.')
+    return rec
+
 def how_long(
     logsec:float # 8*ln(1 + seconds/8)
 )->str:
@@ -258,9 +263,25 @@ def show_rec(
     last:int=20 # how many of the latest events
 )->Shown: # a table: part, when, weekday, day of month, hour (UTC), fields
     "A user's history to read"
-    n = len(rec['events'])
+    n, last = len(_check_rec(rec)['events']), check_whole('last', last)
     title = f"user {rec['uid']}: {rec_ntoks(rec)} tokens, {n} events" + (f', the latest {last} shown' if n > last else '')
     return Shown(title, history_head, history_rows(rec, tok, last))
+
+# %% ../nbs/04_batch.ipynb #5ba8a597
+class Batch(dict):
+    "The fields of a batch by name: a plain `dict`, but for how it shows itself"
+    def to(self,
+        device # as for `torch.Tensor.to`
+    ):
+        "The same batch on another device"
+        return Batch({k: v.to(device) if isinstance(v, torch.Tensor) else v for k, v in self.items()})
+    def __repr__(self):
+        n = lambda k: len(self.get(k, ()))
+        return f'Batch({max(n("history_offsets") - 1, 0)} users, {n("event_user")} events, {n("event_tokens")} event tokens)'
+    def _repr_html_(self):
+        tensor = lambda v: isinstance(v, torch.Tensor)
+        rows = [[k, str(tuple(v.shape)) if tensor(v) else str(len(v)), str(v.dtype) if tensor(v) else type(v).__name__] for k, v in self.items()]
+        return Shown(repr(self), ['field', 'shape', 'type'], rows)._repr_html_()
 
 # %% ../nbs/04_batch.ipynb #19864686
 def _padded(values, time, at):
@@ -270,18 +291,6 @@ def _padded(values, time, at):
     block, times = np.zeros((*mask.shape, 3), np.int64), np.zeros(mask.shape, np.float32)
     block[mask], times[mask] = values, time
     return block, mask, times
-
-class Batch(dict):
-    "The fields of a batch by name: a plain `dict`, but for how it shows itself"
-    def to(self,
-        device # as for `torch.Tensor.to`
-    ):
-        "The same batch on another device"
-        return Batch({k: v.to(device) if isinstance(v, torch.Tensor) else v for k, v in self.items()})
-    def __repr__(self): return f'Batch({len(self["uids"])} users, {len(self["event_user"])} events, {len(self["event_tokens"])} event tokens)'
-    def _repr_html_(self):
-        rows = [[k, str(len(v)) if k == 'uids' else str(tuple(v.shape)), 'list' if k == 'uids' else str(v.dtype)] for k, v in self.items()]
-        return Shown(repr(self), ['field', 'shape', 'type'], rows)._repr_html_()
 
 def to_batch(
     r:Records # of the users of one batch
@@ -298,8 +307,7 @@ def pack_batch(
     recs:list # of records, from `user_rec`
 )->Batch: # a dict of tensors, and `uids`; shapes and types below
     "Records as one batch; what is no record is refused with a `TypeError`"
-    for rec in recs:
-        if not isinstance(rec, dict) or 'events' not in rec: raise TypeError(f'{type(rec).__name__} is no record. Give a list of what `user_rec` returns.')
+    recs = [_check_rec(rec) for rec in recs]
     return to_batch(join_records([_no_records, *map(_as_records, recs)]))
 
 def _as_records(rec):

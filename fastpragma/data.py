@@ -9,6 +9,7 @@ __all__ = ['manifest_version', 'instant', 'EvalPoint', 'marked', 'check_rows', '
 
 # %% ../nbs/03_data.ipynb #33938965
 import datetime, math, os, re, shutil, sys, warnings
+from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from fastcore.basics import listify, patch
 from fastcore.imports import IN_NOTEBOOK
 from filelock import FileLock, Timeout
 
-from .source import UNK, DataSource, Shown, check_entity, check_whole, entity_columns, entity_expr, time_exprs, time_units, token_columns
+from .source import UNK, DataSource, Shown, as_lazy, check_entity, check_whole, entity_columns, entity_expr, time_exprs, time_units, token_columns
 from .tokenizer import Tokenizer, read_record, write_record
 
 # %% ../nbs/03_data.ipynb #2424ff76
@@ -84,7 +85,7 @@ def _iso(s, ns): return f'{np.datetime64(s, "s")}' + (f'.{ns:09d}' if ns else ''
 def _eval_frame(t, entity_col, entity_type):
     "Check a frame of evaluation points: entity, cs, cns"
     def refuse(col, what, cure): raise ValueError(f'the frame of evaluation points, column `{col}`: {what}. {cure}.')
-    df = t.collect() if isinstance(t, pl.LazyFrame) else pl.DataFrame(t)
+    df = as_lazy(t, 'frame of evaluation points', (entity_col, 'eval_time')).collect()
     for c in (entity_col, 'eval_time'):
         if c not in df.columns: raise ValueError(f'the frame of evaluation points has no column `{c}`, only {df.columns}.')
     check_entity(refuse, entity_col, df.schema[entity_col])
@@ -179,9 +180,10 @@ def doubts(
     if not src.time_col: return []
     says, s = [], kept['s']
     if n := int((s < _year_1000).sum()):
-        says.append(f'{n:,} times lie before the year 1000, the first at {_iso(s.min(), 0)}. Were years written with two digits?')
-    if src.schema[src.time_col].is_numeric() and s.max() < 100_000_000:
-        says.append(f'read as `{src.time_unit}` since 1970, all times lie before March 1973. Is the unit right? Numbers like 20240131 must be parsed to dates')
+        says.append(f'times before the year 1000: {n:,}, the first {_iso(s.min(), 0)}. Were years written with two digits?')
+    if (numeric := src.schema[src.time_col].is_numeric()) or s.min() >= 0:
+        unit = f', read as `{src.time_unit}` since 1970' if numeric else ''
+        if s.max() < 100_000_000: says.append(f'all times lie before March 1973{unit}. Is the unit right? Numbers like 20240131 must be parsed to dates')
     return [f'source `{src.name}`, column `{src.time_col}`: {say}' for say in says]
 
 # %% ../nbs/03_data.ipynb #e1c2792b
@@ -405,15 +407,16 @@ def fit_tokenizer(self:PRAGMADataset,
 
 # %% ../nbs/03_data.ipynb #6ae622bc
 _enough = 50  # rows from which a role can look wrong
-_advice = {'always missing': 'it has no value at all: leave it out', 'constant': 'it has one value in all rows, and teaches nothing: leave it out',
+_advice = {'always missing': 'it has no value up to the evaluation point: leave it out',
+           'constant': 'it has one value in all rows, and teaches nothing: leave it out',
            'nearly unique': 'nearly every row has a value of its own: declare it in `texts`, or leave it out',
            'few values': 'a number with so few values is a category: declare it in `cats`',
            'a code': 'its values are codes, and would be cut into pieces: declare it in `cats`',
            'a number': 'a code is hardly negative or broken: declare it in `conts`',
-           'one bucket': 'most of its values fall into one bucket: does another source use its name for something else?',
+           'one bucket': 'most of its values fall into one bucket, and another source has a field of this name: do both mean the same? Else rename one',
            'often [UNK]': 'more than a tenth of it is [UNK]: if it is no number, declare it in `cats`; if the tokenizer is an older one, fit again'}
 
-def _looks(src, name, role, stats, values, largest, tok):
+def _looks(src, name, role, stats, values, largest, tok, shared):
     "Why the role of a field may be wrong, or None"
     present, distinct = stats['present'], stats['distinct']
     share = lambda what: values.unique().to_frame('value').select(what.mean()).item() or 0
@@ -428,11 +431,11 @@ def _looks(src, name, role, stats, values, largest, tok):
     elif role == 'text':
         if name not in tok.content['low_texts'] and share(~text.contains(r'\s') & text.contains(r'\d')) > .9: return 'a code'
     elif distinct <= 10: return 'few values'
-    elif largest > .5*present: return 'one bucket'
+    elif shared and largest > .5*present: return 'one bucket'
 
 
 # %% ../nbs/03_data.ipynb #8b3ff684
-def _field_stats(src, frame, tok):
+def _field_stats(src, frame, tok, shared):
     "Of each field and milestone: rows, present, distinct, tokens, unknown, ids; and what its role looks like"
     parts = [pl.DataFrame(schema=dict(key=pl.String, val_id=pl.Int64, n=pl.UInt32))]
     for part in frame.iter_slices(200_000):
@@ -444,10 +447,11 @@ def _field_stats(src, frame, tok):
         stats = dict(rows=len(frame), present=len(frame) - frame[f'v{i}'].null_count(), distinct=values.drop_nulls().n_unique(),
                      tokens=mine['n'].sum(), unknown=mine.filter(val_id=UNK)['n'].sum(), ids=len(mine))
         bucketed = mine.filter((pl.col('key') == name) & (pl.col('val_id') > tok.bucket0))  # zero has a bucket of its own
-        yield name, role, stats, _looks(src, name, role, stats, values.drop_nulls(), bucketed['n'].max() or 0, tok)
+        yield name, role, stats, _looks(src, name, role, stats, values.drop_nulls(), bucketed['n'].max() or 0, tok, name in shared)
     for j, name in enumerate(src.lifelong):
-        n = frame.select((pl.col(f'm{j}').is_not_null() & ~_is_after(f'm{j}', f'mn{j}')).sum()).item()
-        stats = dict(rows=len(frame), present=n, distinct=frame[f'm{j}'].drop_nulls().n_unique(), tokens=n, unknown=0, ids=1)
+        times = frame.filter(pl.col(f'm{j}').is_not_null() & ~_is_after(f'm{j}', f'mn{j}'))[f'm{j}']
+        n = len(times)
+        stats = dict(rows=len(frame), present=n, distinct=times.n_unique(), tokens=n, unknown=0, ids=1)
         yield name, 'milestone', stats, None if n or not len(frame) else 'always missing'
 
 # %% ../nbs/03_data.ipynb #3d2205d4
@@ -455,19 +459,22 @@ def _field_stats(src, frame, tok):
 def show_fields(self:PRAGMADataset,
     eval_time:str|float|datetime.date|pl.DataFrame|None=None, # as in `write_kv`; None: all rows
     progress:bool=True, # show progress bars? (never in CI)
-)->pl.DataFrame: # source, field, role, distinct, null_share, token_share, vocab_share, unk_share, looks
+)->pl.DataFrame: # source, field, role, distinct, null_share, token_share, vocab_share, unk_share; looks: what is odd, or null
     "What each field would bring, by the tokenizer that `write_kv` would use; warns where a role looks wrong"
     point = EvalPoint(eval_time, self.entity_col, self.entity_type)
     frames, _ = self._read(point, progress)
     saved = self.out_path/'tokenizer.json' if self.out_path else None
     tok = self.tok or (Tokenizer.load(saved) if saved and saved.exists() else None)
-    if tok is None or tok.differences(self.sources): tok = self._fit(frames, point)
-    found = [(s, *f) for s, frame in zip(self.sources, frames) for f in _field_stats(s, frame, tok)]
+    advice = [f'`write_kv` will refuse the tokenizer, and a new one is counted with here: {d}' for d in (tok.differences(self.sources) if tok else [])]
+    if tok is None or advice: tok = self._fit(frames, point)
+    names = Counter(f.name for s in self.sources for f in s.fields)
+    shared = {name for name, n in names.items() if n > 1}
+    found = [(s, *f) for s, frame in zip(self.sources, frames) for f in _field_stats(s, frame, tok, shared)]
     share = lambda part, whole: part/whole if whole else 0.
     all_tokens = sum(stats['tokens'] for _, _, _, stats, _ in found)
-    advice = [f'{s.name}.{name} ({role}): {_advice[looks]}' for s, name, role, _, looks in found if looks]
+    advice += [f'{s.name}.{name} ({role}): {_advice[looks]}' for s, name, role, _, looks in found if looks]
     advice += self.doubts
-    if advice: warnings.warn('; '.join(advice), stacklevel=2)
+    if advice: warnings.warn('\n'.join(advice), stacklevel=2)
     row = lambda s, name, role, n, looks: dict(
         source=s.name, field=name, role=role, distinct=n['distinct'], null_share=share(n['rows'] - n['present'], n['rows']),
         token_share=share(n['tokens'], all_tokens), vocab_share=n['ids']/tok.n_vals, unk_share=share(n['unknown'], n['tokens']), looks=looks)
@@ -559,7 +566,7 @@ def _in_words(report):
     of = lambda r: f'{r["source"]}.{r["column"]}' if r['column'] else r['source']
     gone = [f'{of(r)}: {r["rows"]:,} {r["reason"]}' for r in report.to_dicts() if r['reason'] != _unparsed]
     words = [f'{of(r)}: {r["rows"]:,} not a number' for r in report.to_dicts() if r['reason'] == _unparsed]
-    advice = '. Numbers are read as 1234.5: no thousands separator, no decimal comma, no currency sign; words belong into `cats`'
+    advice = '. Numbers are read as 1234.5: no thousands separator, no decimal comma, no currency sign; words belong in `cats`'
     return ([f'left out: {"; ".join(gone)}'] if gone else []) + ([f'written as [UNK]: {"; ".join(words)}{advice}'] if words else [])
 
 def _sizes(entities, n_shards):
@@ -604,5 +611,5 @@ def _write_shards(self:PRAGMADataset, frames, tok, n_shards, staging, progress):
         tokens = encode_shard([p.get((k,), f.clear()) for p, f in zip(parts, frames)], self.sources, tok)
         entities.append(_entity_rows(tokens, k))
         tokens = tokens.with_columns(shard_id=pl.lit(k, pl.UInt64)).rename(dict(entity=self.entity_col))
-        tokens.select(self.entity_col, *token_columns).write_parquet(staging/f'shard_{k}.parquet')
+        pl.DataFrame([tokens.get_column(c) for c in (self.entity_col, *token_columns)]).write_parquet(staging/f'shard_{k}.parquet')  # no name is a pattern
     return pl.concat(entities).rename(dict(entity=self.entity_col))

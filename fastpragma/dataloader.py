@@ -118,7 +118,7 @@ def _find_tok(folder, tok=None):
         return tok
     theirs = Tokenizer.load(path)
     if tok is not None and tok != theirs:
-        raise ValueError(f'the shards of {folder} were written by another tokenizer ({theirs.fingerprint[:8]}, not {tok.fingerprint[:8]}). Leave `tok` out to use theirs.')
+        raise ValueError(f'the shards of {folder} have another tokenizer ({theirs.fingerprint[:8]}, not {tok.fingerprint[:8]}). Leave `tok` out to use it.')
     return theirs
 
 @patch
@@ -128,7 +128,7 @@ def _check_args(self:PRAGMADataLoader):
         if not s.is_file(): raise FileNotFoundError(f'there is no shard {s}. For a folder use `PRAGMADataLoader.from_path`.')
     if self.tok is not None and not isinstance(self.tok, Tokenizer):
         raise TypeError(f'`tok` is {type(self.tok).__name__}. Give a Tokenizer: Tokenizer.load(path).')
-    if len(set(self.shards)) < len(self.shards): raise ValueError('a shard is named twice, and its entities would be seen twice.')
+    if len({s.resolve() for s in self.shards}) < len(self.shards): raise ValueError('a shard is named twice, and its entities would be seen twice.')
     for name, least in dict(max_tokens=1, seed=0).items(): check_whole(name, getattr(self, name), least)
 
 # %% ../nbs/06_dataloader.ipynb #eb8fb4f0
@@ -174,6 +174,7 @@ def cut(self:PRAGMADataLoader)->dict: # tokens (of them profile_toks, lifelong_t
 @patch
 def _warn_cut(self:PRAGMADataLoader):
     "Warn where the limits leave out more than 1 % of the tokens"
+    if (worker := get_worker_info()) and worker.id: return  # one worker says it
     cut, kept = self.cut, sum(int(n.sum()) for n, _ in self._read_sizes)
     if cut['tokens'] <= .01*(cut['tokens'] + kept): return
     limits = ', '.join(f'{limit}={getattr(self.limits, limit)}' for what, limit in _limit_of.items() if cut[what])
@@ -266,12 +267,10 @@ def from_path(cls:PRAGMADataLoader,
 )->DataLoader:
     "A loader over a whole dataset; a folder that is none, and a foreign tokenizer, are refused with a `ValueError`"
     manifest, path = read_manifest(path), Path(path)
-    if mask:
-        tok = tok or _find_tok(path)
-        if isinstance(tok, Tokenizer) and tok.fingerprint != manifest['tokenizer']:
-            raise ValueError(f'the shards of {path} were written by another tokenizer ({manifest["tokenizer"][:8]}, not {tok.fingerprint[:8]}). Leave `tok` out to use theirs.')
     if entity_col != manifest['entity_col']:
         raise ValueError(f"the entity column of {path} is `{manifest['entity_col']}`, not `{entity_col}`. Pass entity_col='{manifest['entity_col']}'.")
     dl = pragma_dl([path/s['file'] for s in manifest['shards']], entity_col, max_tokens, shuffle, tok, mask, num_workers, **kwargs)
+    if mask and dl.dataset.tok.fingerprint != manifest['tokenizer']:
+        raise ValueError(f'{path}/tokenizer.json is not the tokenizer that wrote the shards ({manifest["tokenizer"][:8]}). Write the dataset again.')
     dl.dataset._written = [s['rows'] for s in manifest['shards']]
     return dl

@@ -10,7 +10,7 @@ import torch
 
 # %% ../nbs/05_mask.ipynb #4d8b8f7b
 from .batch import Batch, history_head, history_rows
-from .source import MASK, UNK, Shown
+from .source import MASK, UNK, Shown, check_whole
 from .tokenizer import Tokenizer
 
 # %% ../nbs/05_mask.ipynb #cd804bfa
@@ -25,7 +25,7 @@ def mask_batch(
     generator:torch.Generator|None=None, # makes the result reproducible; None: torch's own
 )->Batch: # a new batch, with event_labels (N,) int64 and mlm_mask (N,) bool; `b` stays as it was
     "Hide event values (paper, section 2.4); a probability outside 0 to 1 is refused with a `ValueError`"
-    if 'mlm_mask' in b: raise ValueError('the batch is masked already, and a mask hides its labels. Make the loader with `mask=False` to mask batches yourself.')
+    if 'mlm_mask' in b: raise ValueError('the batch is masked already. To mask batches yourself, make the loader with `mask=False`.')
     for name, p in dict(p_tok=p_tok, p_event=p_event, p_key=p_key, p_unk=p_unk).items():
         if not 0 <= p <= 1: raise ValueError(f'`{name}` is {p}. Give a probability from 0 to 1.')
     tokens = b['event_tokens']
@@ -49,13 +49,14 @@ def show_batch(
     last:int=5 # how many of the latest events of each
 )->Shown: # a table: user, part, when, weekday, day of month, hour (UTC), fields; hidden values are marked
     "Some histories of a batch to read, with what is hidden in them"
+    users, last = check_whole('users', users), check_whole('last', last)
     split = lambda k: b[k].split(b['event_offsets'].diff().tolist())
     events, masks = split('event_tokens'), dict(hidden=split('mlm_mask'), labels=split('event_labels')) if 'mlm_mask' in b else {}
-    event_at, rows = b['history_offsets'] - torch.arange(len(b['uids']) + 1), []
+    event_at, rows = [at - u for u, at in enumerate(b['history_offsets'].tolist())], []
     for u, uid in enumerate(b['uids'][:users]):
-        mine = slice(*event_at[u:u + 2].tolist())
+        mine = slice(*event_at[u:u + 2])
         rec = dict(events=events[mine], event_time=b['event_time'][mine], cal=b['cal'][mine], **{k: v[mine] for k, v in masks.items()})
         for k in ('profile', 'lifelong'): rec |= {k: b[k][u][b[f'{k}_mask'][u]], f'{k}_time': b[f'{k}_time'][u][b[f'{k}_mask'][u]]}
         rows += [[str(uid), *row] for row in history_rows(rec, tok, last)]
-    return Shown(repr(b), ['user', *history_head], rows)
+    return Shown(repr(Batch(b)), ['user', *history_head], rows)
 

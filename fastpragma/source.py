@@ -5,14 +5,14 @@
 # %% auto #0
 __all__ = ['key_specials', 'val_specials', 'PAD', 'MASK', 'UNK', 'token_columns', 'entity_columns', 'reserved_value',
            'time_units', 'Field', 'float_text', 'text_expr', 'number_exprs', 'time_exprs', 'check_whole',
-           'check_entity', 'DataSource', 'scan', 'Shown', 'entity_expr']
+           'check_entity', 'DataSource', 'as_lazy', 'scan', 'Shown', 'entity_expr']
 
 # %% ../nbs/00_source.ipynb #044ecedf
 import difflib, inspect, re
-from collections import namedtuple
+from collections import Counter, namedtuple
+from numbers import Integral
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pyarrow as pa
 from fastcore.basics import patch
@@ -98,7 +98,7 @@ def check_whole(
     least:int=0 # smallest that makes sense
 )->int:
     "The value as Python's integer; a `ValueError` if it is no whole number, or too small"
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
         raise ValueError(f'`{name}` is {value!r}. Give a whole number, {least} or more.')
     return int(value)
 
@@ -124,8 +124,9 @@ def check_entity(
 
 def _check_time(refuse, col, dtype):
     if dtype == pl.String:
-        refuse(col, 'the time is text', f"Parse it: in polars pl.col('{col}').str.to_datetime(time_zone='UTC'), in pandas pd.to_datetime(df['{col}'], utc=True), "
-               "in a CSV file scan_options=dict(try_parse_dates=True). If it is not ISO 8601, parse it with its format, as "
+        refuse(col, 'the time is text', f"Parse it: in polars pl.col('{col}').str.to_datetime(time_zone='UTC'), "
+               f"in pandas pd.to_datetime(df['{col}'], utc=True), in a CSV file "
+               "scan_options=dict(try_parse_dates=True). If it is not ISO 8601, parse it with its format, as "
                f"str.to_datetime('%d.%m.%Y') or pd.to_datetime(df['{col}'], format='%d.%m.%Y')")
     if not (dtype in _dates or dtype.is_integer() or dtype.is_float() or dtype == pl.Null):
         refuse(col, f'the time is {dtype}', 'Give a date, a datetime, or epoch numbers with their `time_unit`')
@@ -155,12 +156,14 @@ class DataSource:
         order_col:str|None=None, # orders the events of one instant, as a ledger's sequence number does
         time_unit:str='s', # of an epoch `time_col`: `s`, `ms`, `us` or `ns`
     ):
+        for arg, v in dict(entity_col=entity_col, time_col=time_col or '', order_col=order_col or '', name=name or '').items():
+            if not isinstance(v, str): raise TypeError(f'`{arg}` is {v!r}. Give one name, as text.')
         self.name = name or ('profile' if is_profile else 'events')
         self.cats, self.conts, self.signed_conts = _names(cats), _names(conts), _names(signed_conts)
         self.texts, self.lifelong = _names(texts), _names(lifelong)
         self.time_col, self.entity_col, self.is_profile = time_col, entity_col, is_profile
         self.order_col, self.time_unit = order_col, time_unit
-        self.lf = _lazy(df, self.name, self.roles)
+        self.lf = as_lazy(df, self.name, self.roles)
         self._index = [str(n) for n in getattr(getattr(df, 'index', None), 'names', [])]  # of a pandas frame, for the cure of a missing column
         self.schema = self.read(self.lf.collect_schema)
         self._check()
@@ -195,22 +198,27 @@ def read(self:DataSource,
     "Run it; where polars cannot read the table, the `ValueError` names the source, and what can be done"
     try: return collect(**kwargs)
     except _unreadable as e:
-        says = re.sub(r"'c(\d+)'", lambda m: f'`{self.schema.names()[int(m[1])]}`', str(e).split('\n')[0].strip())  # `wide` renames columns
-        col = re.search(r"column [`'](.+?)[`']", says)
+        says = re.sub(rf"'{_wide}(\d+)'", lambda m: f"'{self.schema.names()[int(m[1])]}'", str(e).split('\n')[0].strip())
+        col = re.search(r"column '(.+?)'", says)
         cure = next((cure for sign, cure in _cures.items() if sign in says), 'Read it with polars or pandas, and pass the frame')
         raise ValueError(f'source `{self.name}` cannot be read: {says}. {cure.format(col=col[1] if col else "column")}.') from e
 
 # %% ../nbs/00_source.ipynb #99613b51
 _unreadable = (Exception, pl.exceptions.PanicException)
+_wide = 'fastpragma column '  # with the number of a column: its name while `wide` reads it
 _overrides = "scan_options=dict(schema_overrides={{'{col}': pl.String}})"
-_cures = {'`str` to `i64` failed': f'Ids such as 007 are text: pass {_overrides}',
+_cures = {'`str` to `i64` failed': f'Ids that are no plain integers, such as 007, 7.0 or NA, are text: pass {_overrides}',
           'to `i64` failed': 'Ids that do not fit into 64 bits can be cast to text; a time should be a date or datetime',
           'could not parse': f'Say what type it has, {_overrides} for instance, or read the file with polars and pass the frame',
           'utf-8': "Read it with its encoding, df = pl.read_csv(path, encoding='cp1252') for instance, and pass the frame",
           'out-of-range': 'Correct the dates that lie beyond the years that polars can write',
           'empty CSV': 'Is it the right file?'}
 
-def _names(columns): return [] if columns is None else [columns] if isinstance(columns, str) else list(columns)
+def _names(columns):
+    names = [] if columns is None else [columns] if isinstance(columns, str) or not hasattr(columns, '__iter__') else list(columns)
+    for n in names:
+        if not isinstance(n, str): raise TypeError(f'column {n!r} is {type(n).__name__}. Give names of columns as text.')
+    return names
 
 def _in_utc(df):
     "pandas and pyarrow have zones, such as +05:30, that polars has not: the same instants in UTC"
@@ -220,24 +228,30 @@ def _in_utc(df):
     if not hasattr(df, 'select_dtypes'): return df
     return df.assign(**{c: df[c].dt.tz_convert('UTC') for c in df.select_dtypes('datetimetz').columns})
 
-def _lazy(df, name, declared):
+# %% ../nbs/00_source.ipynb #60766d34
+def as_lazy(
+    df, # as for `DataSource`
+    name:str, # of the source, for messages
+    declared, # names of the columns that matter
+)->pl.LazyFrame:
     "Any frame as a LazyFrame; a column that does not convert matters only if it is declared"
     if isinstance(df, pl.LazyFrame): return df
-    if not isinstance(df, pl.DataFrame) and not hasattr(df, '__arrow_c_stream__') and not hasattr(df, '__dataframe__'):
+    if isinstance(df, pl.DataFrame): return df.lazy()
+    pandas = hasattr(df, 'select_dtypes')
+    if not pandas and not hasattr(df, '__arrow_c_stream__') and not hasattr(df, '__arrow_c_array__'):
         raise TypeError(f'source `{name}`: {type(df).__name__} is not a table. '
                         'Give a polars, pandas or pyarrow frame, or use `DataSource.from_file` for a path.')
-    columns = df.column_names if isinstance(df, pa.Table) else list(df.columns) if hasattr(df, 'select_dtypes') else []
-    for c in columns:
-        if (n := columns.count(c)) > 1: raise ValueError(f'source `{name}`, column `{c}`: the table has {n} columns of this name. Rename or drop one.')
+    if not pandas: df = pa.table(df)
+    columns = list(df.columns) if pandas else df.column_names
+    for c, n in Counter(columns).items():
+        if n > 1: raise ValueError(f'source `{name}`, column `{c}`: the table has {n} columns of this name. Rename or drop one.')
     try: return pl.DataFrame(_in_utc(df)).lazy()
-    except _unreadable as e: said = e
-    pick = df.select if isinstance(df, pa.Table) else df.__getitem__
+    except _unreadable: pick = df.__getitem__ if pandas else df.select
     faults = {c: _fault(pick([c])) for c in columns}
     for c, e in faults.items():
         if e and str(c) in declared:
             raise ValueError(f'source `{name}`, column `{c}`: it does not convert to an Arrow column of one type ({e}). '
                              f"Give it one type first, in pandas df['{c}'].astype(str) for instance.") from e
-    if not any(faults.values()): raise ValueError(f'source `{name}` does not convert to Arrow columns ({said}). Give a polars frame.') from said
     return pl.DataFrame(_in_utc(pick([c for c in columns if not faults[c]]))).lazy()
 
 def _fault(df):
@@ -245,8 +259,7 @@ def _fault(df):
     try: pl.DataFrame(_in_utc(df))
     except _unreadable as e: return e
 
-
-# %% ../nbs/00_source.ipynb #6e2a1921
+# %% ../nbs/00_source.ipynb #868ca8b2
 def _header_hint(names):
     "What the names of a table say about the way its file was read"
     pass_it = 'If it comes from a CSV file, pass scan_options=dict({})'.format
@@ -254,6 +267,7 @@ def _header_hint(names):
     if any('\r' in n for n in names): return pass_it("eol_char='\\r'")
     if any('\x00' in n or '\ufffd' in n for n in names): return "Read it with its encoding, as pl.read_csv(path, encoding='utf-16'), and pass the frame"
 
+# %% ../nbs/00_source.ipynb #6e2a1921
 @patch
 def _check(self:DataSource):
     "Refuse a declaration that cannot be meant"
@@ -313,6 +327,17 @@ def _local_files(path):
     if not files: raise FileNotFoundError(f'there is no file or folder with files at {path}')
     return files
 
+def _files(path):
+    "Files to scan, and their ending; what cannot be scanned is refused"
+    files = [path]
+    if '://' not in str(path) and not any(c in str(path) for c in '*?['): files = _local_files(Path(path))
+    endings = sorted({_ending(f) for f in files})
+    if len(endings) != 1: raise ValueError(f'folder {path} holds files with {len(endings)} endings ({endings[:4]}). Name a glob, such as folder/*.csv.')
+    if endings[0] not in _scanners:
+        raise ValueError(f"{path}: files ending in `{endings[0]}` are not known, only {', '.join(_scanners)}. "
+                         'Read it with polars or pandas, and pass the frame.')
+    return files, endings[0]
+
 def scan(
     path:str|Path, # file, glob, folder (files of one ending) or remote address
     storage_options:dict|None=None, # for remote addresses, as polars takes them
@@ -320,13 +345,7 @@ def scan(
     **options # of polars' scanner for this ending
 )->pl.LazyFrame:
     "A lazy frame over files, by their ending"
-    files = [path]
-    if '://' not in str(path) and not any(c in str(path) for c in '*?['): files = _local_files(Path(path))
-    endings = sorted({_ending(f) for f in files})
-    if len(endings) != 1: raise ValueError(f'folder {path} holds files with {len(endings)} endings ({endings[:4]}). Name a glob, such as folder/*.csv.')
-    end = endings[0]
-    if end not in _scanners:
-        raise ValueError(f"{path}: files ending in `{end}` are not known, only {', '.join(_scanners)}. Read it with polars or pandas, and pass the frame.")
+    files, end = _files(path)
     if end == 'tsv': options = {'separator': '\t', **options}
     if end in ('csv', 'tsv') and 'schema' not in options: options['schema_overrides'] = {**(csv_types or {}), **options.get('schema_overrides', {})}
     try: return _scanners[end](files, storage_options=storage_options, **options)
@@ -359,15 +378,16 @@ def from_file(cls:DataSource,
     text = {c: pl.String for role in roles for c in _names(kwargs.get(role))}
     stems = [re.sub(rf'\.({"|".join(_scanners)})(\.gz|\.zst|\.zlib)?$', '', part, flags=re.I) for part in Path(path).parts if not any(c in part for c in '*?[')]
     src = cls(scan(path, storage_options, text, **options), name=name or next(filter(None, stems[::-1]), None), **kwargs)
-    if src.schema[src.entity_col].is_integer():
-        src.lf = _keep_zeros(scan(path, storage_options, {**text, src.entity_col: pl.String}, **options), src.entity_col)
+    if src.schema[src.entity_col].is_integer() and _files(path)[1] in ('csv', 'tsv'):
+        as_text = scan(path, storage_options, {**text, src.entity_col: pl.String}, **options)
+        if as_text.collect_schema()[src.entity_col] == pl.String: src.lf = _keep_zeros(as_text, src.entity_col, not options.get('ignore_errors'))
     return src
 
-def _keep_zeros(lf, col):
-    "Where a CSV file has integers as ids: one like 007 is no integer, since 7 may be somebody else; polars will say so when it reads"
-    if lf.collect_schema()[col] != pl.String: return lf
-    id = pl.selectors.by_name(col)
-    return lf.with_columns(pl.when(id.str.contains(r'^[+-]?0\d')).then(pl.format('{}, not an integer', id)).otherwise(id).cast(pl.Int64))
+def _keep_zeros(lf, col, strict):
+    "Integer ids of a CSV file from their texts: 007 is none, since 7 may be somebody else; polars will say so when it reads"
+    text = pl.selectors.by_name(col).str.strip_chars()
+    odd = text.str.contains(r'^(\+|-?0\d|-0$)')
+    return lf.with_columns(pl.when(odd).then(pl.format('{}, not an integer', text)).otherwise(text).cast(pl.Int64, strict=strict))
 
 # %% ../nbs/00_source.ipynb #7173d517
 class Shown:
@@ -381,7 +401,8 @@ class Shown:
 
     def __repr__(self):
         field = lambda k, v, hidden: f'{k}={v}' if hidden is None else f'{k}={v} ({hidden})'
-        text = lambda cell: cell if isinstance(cell, str) else ', '.join(field(*f) for f in cell)
+        plain = lambda t: ''.join(c if c.isprintable() else c.encode('unicode_escape').decode() for c in t)  # a line of data stays a line
+        text = lambda cell: plain(cell if isinstance(cell, str) else ', '.join(field(*f) for f in cell))
         rows = [self.head, *([text(c) for c in row] for row in self.rows)]
         widths = [max(map(len, col)) for col in zip(*rows)]
         return '\n'.join([self.title, *('  '.join(c.ljust(w) for c, w in zip(row, widths)).rstrip() for row in rows)])
@@ -425,7 +446,7 @@ def entity_type(self:DataSource)->pl.DataType: # `pl.Int64` or `pl.String`
 @patch
 def wide(self:DataSource)->pl.LazyFrame: # entity, s, ns (events), ord (with `order_col`), v{i}, x{i}, m{j}, mn{j}, row
     "The table with its declared columns only, under names that no table can clash with"
-    at = {name: f'c{i}' for i, name in enumerate(self.schema)}  # polars would take a name like ^…$ for a pattern
+    at = {name: f'{_wide}{i}' for i, name in enumerate(self.schema)}  # polars would take a name like ^…$ for a pattern
     cols = [entity_expr(at[self.entity_col], self.schema[self.entity_col]).alias('entity')]
     if self.time_col:
         s, ns = time_exprs(at[self.time_col], self.schema[self.time_col], self.time_unit)

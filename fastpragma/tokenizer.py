@@ -196,7 +196,7 @@ def finish(cls:Tokenizer,
 
 # %% ../nbs/02_tokenizer.ipynb #bd704e04
 def _check_options(options):
-    "The same as Python's integers; what is no whole number, or too small, is refused"
+    "The options as integers; what is no whole number, or too small, is refused"
     least = dict(num_buckets=1, cardinality_threshold=0, bpe_vocab_size=256, min_freq=1, max_values_per_key=0)
     return {k: None if v is None and k == 'max_values_per_key' else check_whole(k, v, least[k]) for k, v in options.items()}
 
@@ -296,8 +296,9 @@ def _checked(self:Tokenizer, tokens):
 def _bucket_range(bucket, edges):
     "What a bucket holds; other values, such as `[UNK]`, as they are"
     if not bucket.startswith('<bucket_'): return bucket
-    b, say = int(bucket[8:-1]), '{:.6g}'.format
-    if b == 0 or not len(edges): return '0' if b == 0 else 'not 0'
+    b, say = int(bucket[8:-1]), '{:.9g}'.format
+    if b == 0: return '0'
+    if not len(edges): return 'not 0'
     if b == 1: return f'up to {say(edges[0])}'
     return f'{say(edges[b - 2])} to {say(edges[b - 1])}' if b <= len(edges) else f'over {say(edges[-1])}'
 
@@ -307,7 +308,7 @@ def _bucket_range(bucket, edges):
 def _repr_html_(self:Tokenizer):
     fields, bpe = self.content['fields'], f'{self.n_pieces:,} pieces that all such texts share'
     def known(key):
-        if len(edges := self.edges.get(key, ())): return ', '.join(f'{x:.6g}' for x in edges[[0, len(edges)//2, -1]])
+        if len(edges := self.edges.get(key, ())): return ', '.join(f'{edges[i]:.9g}' for i in sorted({0, len(edges)//2, len(edges) - 1}))
         if key in self.edges: return 'zero or not'
         if key == 'lifelong': return ', '.join(self.content['milestones'])
         return bpe if fields.get(key) == 'text' and key not in self.content['low_texts'] else 'a value each'
