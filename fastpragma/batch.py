@@ -189,7 +189,7 @@ def user_rec(
     max_event_toks:int=24, # keep the first so many tokens of each event
 )->dict: # uid, profile (P,3), profile_time (P,), lifelong (L,3), lifelong_time (L,), events [(n_i,3)], event_time (E,), cal (E,3); int64 and float32
     "One entity's record; rows of several entities are refused with a `ValueError`"
-    if not hasattr(df, 'columns') or hasattr(df, 'collect'):
+    if hasattr(df, 'collect') or not hasattr(df, 'columns'):
         raise TypeError(f'{type(df).__name__} is no frame of token rows. Give one as read from a shard, by polars (collected) or pandas.')
     if missing := [c for c in (entity_col, *record_columns) if c not in df.columns]:
         raise ValueError(f'there is no column `{missing[0]}` in the token rows, only {list(df.columns)}. Give rows of a shard, and its `entity_col`.')
@@ -208,7 +208,7 @@ def rec_ntoks(
     "How many tokens a record has"
     return len(rec['profile']) + len(rec['lifelong']) + sum(len(e) for e in rec['events'])
 
-# %% ../nbs/04_batch.ipynb #9d9fe065
+# %% ../nbs/04_batch.ipynb #dfa6de98
 def _check_rec(rec):
     if not isinstance(rec, dict) or 'events' not in rec: raise TypeError(f'{type(rec).__name__} is no record. Give what `user_rec` returns.')
     return rec
@@ -222,6 +222,7 @@ def how_long(
         if seconds >= .999*size: return f'{seconds/size:,.1f} {unit}'
     return f'{seconds:.0f} seconds'
 
+# %% ../nbs/04_batch.ipynb #9d9fe065
 def read_fields(
     tok, # tokenizer that wrote the shards
     tokens:torch.Tensor, # (n, 3) of one event, or of a profile
