@@ -42,7 +42,7 @@ def read_shard(
             if missing:
                 raise ValueError(f'{path} is not a shard for this loader: it has no column {", ".join(f"`{c}`" for c in missing)}. Is `entity_col` right?')
             table = f.read(columns=[entity_col, *columns])
-    except (pa.ArrowException, OSError) as e: raise ValueError(f'{path} cannot be read: {e}. Write the dataset again.') from e
+    except (pa.ArrowException, OSError) as e: raise ValueError(f'{path} cannot be read: {str(e).rstrip(".")}. Write the dataset again.') from e
     ids = pa.concat_arrays(table[entity_col].chunks) if len(table) else pa.array([], table.schema.field(entity_col).type)
     starts = run_starts(ids.dictionary_encode().indices.to_numpy())
     return ids.take(pa.array(starts)), np.append(starts, len(ids)), {c: table[c].to_numpy() for c in columns}

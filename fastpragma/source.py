@@ -212,7 +212,7 @@ _cures = {'`str` to `i64` failed': f'Ids that are no plain integers, such as 007
           'could not parse': f'Say what type it has, {_overrides} for instance, or read the file with polars and pass the frame',
           'utf-8': "Read it with its encoding, df = pl.read_csv(path, encoding='cp1252') for instance, and pass the frame",
           'out-of-range': 'Correct the dates that lie beyond the years that polars can write',
-          'empty CSV': 'Is it the right file?'}
+          'empty CSV': 'Look whether it is the right file'}
 
 def _names(columns):
     names = [] if columns is None else [columns] if isinstance(columns, str) or not hasattr(columns, '__iter__') else list(columns)
