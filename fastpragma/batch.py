@@ -215,7 +215,7 @@ def _check_rec(rec):
 
 def how_long(
     logsec:float # 8*ln(1 + seconds/8)
-)->str:
+)->str: # such as `6.6 days`
     "Log-seconds in a unit that fits"
     seconds = 8*np.expm1(float(logsec)/8)
     for unit, size in dict(days=86_400, hours=3600, minutes=60).items():

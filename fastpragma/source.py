@@ -96,7 +96,7 @@ def check_whole(
     name:str, # of the option, for the message
     value, # what was passed
     least:int=0 # smallest that makes sense
-)->int:
+)->int: # the same, as Python's own
     "The value as Python's integer; a `ValueError` if it is no whole number, or too small"
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
         raise ValueError(f'`{name}` is {value!r}. Give a whole number, {least} or more.')
@@ -412,7 +412,7 @@ class Shown:
         field = lambda k, v, hidden: [' ', B(k), ' ', v if hidden is None else Mark(f'{v} ({hidden})', style='color:#222; background:#ffe08a')]
         cell = lambda c: [c] if isinstance(c, str) else [part for f in c for part in field(*f)]
         def left(tag, *parts, wrap=False):
-            return tag(*parts, style='text-align:left; vertical-align:top; padding:.1em .9em .1em 0' + ('' if wrap else '; white-space:nowrap'))
+            return tag(*parts, style='text-align:left; vertical-align:top; padding:.1em .9em .1em 0' + ('; min-width:16em' if wrap else '; white-space:nowrap'))
         body = [Tr(*(left(Td, *cell(c), wrap=not isinstance(c, str) or len(c) > 40) for c in row)) for row in self.rows]
         return to_xml(Div(P(self.title), Table(Tr(*(left(Th, c) for c in self.head)), *body), style='overflow-x:auto'), indent=False)
 

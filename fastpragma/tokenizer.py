@@ -122,7 +122,7 @@ def kept_categories(
     counts:pl.DataFrame, # from `merge`
     min_freq:int, # a value is kept if one key has it at least so often
     max_values_per_key:int|None # how many values of each key at most; None: all
-)->list[str]:
+)->list[str]: # in no order
     "Distinct categories that are common enough and spell no special token"
     cats = counts.filter((pl.col('kind') == 'cat') & (pl.col('n') >= min_freq) & ~pl.col('value').str.contains(reserved_value))
     cats = cats.sort(['key', 'n', 'value'], descending=[False, True, False])
