@@ -210,6 +210,7 @@ _overrides = "scan_options=dict(schema_overrides={{'{col}': pl.String}})"
 _cures = {'`str` to `i64` failed': f'Ids that are no plain integers, such as 007, 7.0 or NA, are text: pass {_overrides}',
           'to `i64` failed': 'Ids that do not fit into 64 bits can be cast to text; a time should be a date or datetime',
           'could not parse': f'Say what type it has, {_overrides} for instance, or read the file with polars and pass the frame',
+          'more fields': 'Its lines are ragged: scan_options=dict(truncate_ragged_lines=True) cuts what is too much',
           'utf-8': "Read it with its encoding, df = pl.read_csv(path, encoding='cp1252') for instance, and pass the frame",
           'out-of-range': 'Correct the dates that lie beyond the years that polars can write',
           'empty CSV': 'Look whether it is the right file'}
@@ -264,6 +265,7 @@ def _header_hint(names):
     "What the names of a table say about the way its file was read"
     pass_it = 'If it comes from a CSV file, pass scan_options=dict({})'.format
     if len(names) == 1 and (seps := [s for s in ';\t|,' if s in names[0]]): return pass_it(f'separator={seps[0]!r}')
+    if any(n.startswith('_duplicated_') for n in names): return pass_it('skip_rows=…') + ', if lines stand above the header'
     if any('\r' in n for n in names): return pass_it("eol_char='\\r'")
     if any('\x00' in n or '\ufffd' in n for n in names): return "Read it with its encoding, as pl.read_csv(path, encoding='utf-16'), and pass the frame"
 
