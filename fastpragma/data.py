@@ -426,8 +426,8 @@ def _looks(src, name, role, stats, values, largest, tok, shared):
     if present < _enough: return None
     if distinct == 1: return 'constant' if present == stats['rows'] else None
     if role == 'cat':
+        if distinct > 10 and src.schema[name].is_numeric() and share(text.contains('^-|[.]')) > .1: return 'a number'
         if distinct > .9*present: return 'nearly unique'
-        if distinct > 10 and src.schema[name].is_numeric() and share(text.contains('^-|[.]')): return 'a number'
     elif role == 'text':
         if name not in tok.content['low_texts'] and share(~text.contains(r'\s') & text.contains(r'\d')) > .9: return 'a code'
     elif distinct <= 10: return 'few values'

@@ -91,7 +91,7 @@ class PRAGMADataLoader(IterableDataset):
         self.limits = check_limits(Limits(max_profile_toks, max_lifelong_toks, max_events, max_event_toks))
         self.tok = tok
         self._check_args()
-        if mask: self.tok = _find_tok(self.shards[0].parent, tok)
+        for folder in dict.fromkeys(s.parent for s in self.shards) if mask else (): self.tok = _find_tok(folder, self.tok)
         self._epoch = torch.zeros((), dtype=torch.int64).share_memory_()  # seen by running workers too
         self._read_sizes, self._planned, self._written = None, (None, None), None  # the last: rows of each shard, where a manifest says so
 
@@ -118,7 +118,8 @@ def _find_tok(folder, tok=None):
         return tok
     theirs = Tokenizer.load(path)
     if tok is not None and tok != theirs:
-        raise ValueError(f'the shards of {folder} have another tokenizer ({theirs.fingerprint[:8]}, not {tok.fingerprint[:8]}). Leave `tok` out to use it.')
+        raise ValueError(f'the shards of {folder} have another tokenizer ({theirs.fingerprint[:8]}, not {tok.fingerprint[:8]}). '
+                         'Leave `tok` out to use it; read folders of different tokenizers apart.')
     return theirs
 
 @patch

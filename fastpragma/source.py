@@ -389,7 +389,7 @@ def _keep_zeros(lf, col, strict):
     "Integer ids of a CSV file from their texts: 007 is none, since 7 may be somebody else; polars will say so when it reads"
     text = pl.selectors.by_name(col).str.strip_chars()
     odd = text.str.contains(r'^(\+|-?0\d|-0$)')
-    return lf.with_columns(pl.when(odd).then(pl.format('{}, not an integer', text)).otherwise(text).cast(pl.Int64, strict=strict))
+    return lf.with_columns(pl.when(odd).then(pl.format('{}, not an integer', text)).when(text != '').then(text).cast(pl.Int64, strict=strict))
 
 # %% ../nbs/00_source.ipynb #7173d517
 class Shown:

@@ -68,7 +68,7 @@ class Tokenizer:
         self.edges = {k: np.array(v, dtype=np.float64) for k, v in content['edges'].items()}
         self.bpe = tokenizers.Tokenizer.from_str(json.dumps(content['bpe'])) if content['bpe'] else None
         self.bucket0 = self.val_vocab['<bucket_0>']
-        self.known = {v: i for v, i in self.val_vocab.items() if not re.match(reserved_value, v)}  # what data can name
+        self.known = {v: i for v, i in self.val_vocab.items() if not re.fullmatch(reserved_value, v)}  # what data can name
 
     @property
     def n_pieces(self)->int:
