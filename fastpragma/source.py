@@ -5,7 +5,8 @@
 # %% auto #0
 __all__ = ['key_specials', 'val_specials', 'PAD', 'MASK', 'UNK', 'token_columns', 'entity_columns', 'reserved_value',
            'time_units', 'Field', 'float_text', 'text_expr', 'number_exprs', 'time_exprs', 'check_whole',
-           'check_entity', 'DataSource', 'as_lazy', 'scan', 'Shown', 'entity_expr']
+           'check_entity', 'DataSource', 'as_lazy', 'scan', 'Shown', 'entity_expr', 'value_expr', 'order_expr',
+           'read_values']
 
 # %% ../nbs/00_source.ipynb #044ecedf
 import difflib, inspect, re
@@ -148,21 +149,22 @@ class DataSource:
         conts:list|str|None=None, # numbers: percentile buckets
         signed_conts:list|str|None=None, # those of `conts` whose sign is a category of its own
         texts:list|str|None=None, # texts: a category each where few, byte-level pieces where many
-        time_col:str|None=None, # time of an event: date, datetime or epoch number; UTC where it has no zone
+        time_col:str|None=None, # time of an event, or from when a profile row holds: date, datetime or epoch number; UTC where it has no zone
         lifelong:list|str|None=None, # dates of milestones, in a profile
         entity_col:str='user_id', # whose row it is: integers or text
-        is_profile:bool=False, # one row per entity, no time?
+        is_profile:bool=False, # what an entity is, not what happens to it? One row each; with a `time_col`, one for each of its states
         name:str|None=None, # in messages and summaries; `profile` or `events` if not given
         order_col:str|None=None, # orders the events of one instant, as a ledger's sequence number does
-        time_unit:str='s', # of an epoch `time_col`: `s`, `ms`, `us` or `ns`
+        time_unit:str='s', # of an epoch `time_col` or `known_col`: `s`, `ms`, `us` or `ns`
+        known_col:str|None=None, # when the row became known, where that is later than its time: booked, corrected, resulted
     ):
-        for arg, v in dict(entity_col=entity_col, time_col=time_col or '', order_col=order_col or '', name=name or '').items():
+        for arg, v in dict(entity_col=entity_col, time_col=time_col or '', known_col=known_col or '', order_col=order_col or '', name=name or '').items():
             if not isinstance(v, str): raise TypeError(f'`{arg}` is {v!r}. Give one name, as text.')
         self.name = name or ('profile' if is_profile else 'events')
         self.cats, self.conts, self.signed_conts = _names(cats), _names(conts), _names(signed_conts)
         self.texts, self.lifelong = _names(texts), _names(lifelong)
         self.time_col, self.entity_col, self.is_profile = time_col, entity_col, is_profile
-        self.order_col, self.time_unit = order_col, time_unit
+        self.order_col, self.time_unit, self.known_col = order_col, time_unit, known_col
         self.lf = as_lazy(df, self.name, self.roles)
         self._index = [str(n) for n in getattr(getattr(df, 'index', None), 'names', [])]  # of a pandas frame, for the cure of a missing column
         self.schema = self.read(self.lf.collect_schema)
@@ -171,7 +173,7 @@ class DataSource:
     @property
     def roles(self)->dict[str,str]: # entity, time, order, milestone, or the role of a field
         "Each declared column and what it is"
-        plain = {self.entity_col: 'entity', self.time_col: 'time', self.order_col: 'order'} | {c: 'milestone' for c in self.lifelong}
+        plain = {self.entity_col: 'entity', self.time_col: 'time', self.known_col: 'known', self.order_col: 'order'} | {c: 'milestone' for c in self.lifelong}
         return {c: role for c, role in (plain | {f.name: f.role for f in self.fields}).items() if c is not None}
 
     @property
@@ -275,7 +277,7 @@ def _check(self:DataSource):
     "Refuse a declaration that cannot be meant"
     if self.time_unit not in time_units:
         raise ValueError(f"source `{self.name}`: `time_unit` is {self.time_unit!r}. Give one of {', '.join(time_units)}.")
-    plain = dict(entity_col=self.entity_col, time_col=self.time_col, order_col=self.order_col)
+    plain = dict(entity_col=self.entity_col, time_col=self.time_col, known_col=self.known_col, order_col=self.order_col)
     roles = dict(cats=self.cats, conts=self.conts, texts=self.texts, lifelong=self.lifelong)
     used = [c for cols in roles.values() for c in cols]
     for role, cols in {**{k: _names(v) for k, v in plain.items()}, **roles, 'signed_conts': self.signed_conts}.items():
@@ -290,8 +292,8 @@ def _check(self:DataSource):
                 self.refuse(c, f'`{role}` names a column that the table does not have', cure)
     for c in used:
         if used.count(c) > 1: self.refuse(c, 'it is declared in two roles', 'Name it once')
-        if c in (self.entity_col, self.time_col):
-            self.refuse(c, 'the entity or time column cannot be a field', 'Leave it out, or add a copy under another name')
+        if c in (self.entity_col, self.time_col, self.known_col):
+            self.refuse(c, 'the entity column, or a time, cannot be a field', 'Leave it out, or add a copy under another name')
         if f'{c}_sign' in used and c in self.signed_conts: self.refuse(f'{c}_sign', f'this key is made from the signed column `{c}`', 'Rename the column')
     for c in self.signed_conts:
         if c not in self.conts: self.refuse(c, '`signed_conts` is a part of `conts`', 'Name it in `conts` too')
@@ -305,12 +307,14 @@ def _check(self:DataSource):
 @patch
 def _check_kind(self:DataSource):
     "Refuse what does not fit a profile, or does not fit events"
+    for c in _names(self.time_col) + _names(self.known_col):
+        if c == self.entity_col: self.refuse(c, 'it is both entity and time', 'Name two columns')
+        _check_time(self.refuse, c, self.schema[c])
     if not self.is_profile:
         if not self.time_col: raise ValueError(f'source `{self.name}`: events need a `time_col`. Name it, or say `is_profile=True`.')
-        if self.time_col == self.entity_col: self.refuse(self.time_col, 'it is both entity and time', 'Name two columns')
         if self.lifelong: self.refuse(self.lifelong[0], 'milestones belong to a profile', 'Say `is_profile=True`, or make it an event')
-        return _check_time(self.refuse, self.time_col, self.schema[self.time_col])
-    for c in _names(self.time_col) + _names(self.order_col): self.refuse(c, 'a profile has no time and no order', 'Leave it out, or declare events')
+    elif self.order_col and not self.time_col:
+        self.refuse(self.order_col, 'a profile without a time has no order', 'Leave it out, or name the `time_col` from which its rows hold')
     for c in self.lifelong:
         if self.schema[c] not in _dates: self.refuse(c, f'a milestone is {self.schema[c]}', 'Parse it to a date or datetime first')
         if re.match(reserved_value, c): self.refuse(c, 'the name is reserved for a value of the package', 'Rename the column')
@@ -431,6 +435,8 @@ def _repr_html_(self:DataSource):
     return f'<p>DataSource <code>{escape(self.name)}</code>: {said}</p>{self.read(self.lf.head(5).collect)._repr_html_()}'
 
 # %% ../nbs/00_source.ipynb #53758cda
+_integers = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
+
 def entity_expr(
     col:str, # the entity column
     dtype:pl.DataType # its type
@@ -439,28 +445,66 @@ def entity_expr(
     if dtype.is_integer() or isinstance(dtype, pl.Decimal): return pl.col(col).cast(pl.Int64)
     return pl.when(pl.col(col).cast(pl.String) != '').then(pl.col(col).cast(pl.String))
 
+def value_expr(
+    col:str, # column of a field
+    dtype:pl.DataType, # its type
+    role:str # cat, num, signed or text
+)->pl.Expr: # integers, Float64 or String
+    "A field as the wide view has it: numbers as they are, all else as text"
+    if dtype.is_float(): return pl.col(col).cast(pl.Float64)
+    if dtype in _integers: return pl.col(col)
+    if role in ('cat', 'text'): return text_expr(col, dtype)
+    return pl.col(col).cast(pl.Int8) if dtype == pl.Boolean else pl.col(col).cast(pl.String)
+
+def order_expr(
+    col:str, # an `order_col`
+    dtype:pl.DataType # its type
+)->pl.Expr: # of a type that any file format can hold, in the same order
+    "What orders the events of one instant"
+    return pl.col(col).to_physical() if dtype.is_temporal() or dtype == pl.Enum else pl.col(col).cast(pl.String) if dtype == pl.Categorical else pl.col(col)
+
 @patch(as_prop=True)
 def entity_type(self:DataSource)->pl.DataType: # `pl.Int64` or `pl.String`
     "What the entity column becomes"
     dtype = self.schema[self.entity_col]
     return pl.Int64() if dtype.is_integer() or isinstance(dtype, pl.Decimal) else pl.String()
 
+# %% ../nbs/00_source.ipynb #9eca9e22
 @patch
-def wide(self:DataSource)->pl.LazyFrame: # entity, s, ns (events), ord (with `order_col`), v{i}, x{i}, m{j}, mn{j}, row
+def wide(self:DataSource)->pl.LazyFrame: # entity, s, ns (with `time_col`), ks, kns (`known_col`), ord (`order_col`), v{i}, m{j}, mn{j}
     "The table with its declared columns only, under names that no table can clash with"
     at = {name: f'{_wide}{i}' for i, name in enumerate(self.schema)}  # polars would take a name like ^…$ for a pattern
+    def times(name, seconds, rest):
+        s, ns = time_exprs(at[name], self.schema[name], self.time_unit)
+        return [s.alias(seconds), ns.alias(rest)]
     cols = [entity_expr(at[self.entity_col], self.schema[self.entity_col]).alias('entity')]
-    if self.time_col:
-        s, ns = time_exprs(at[self.time_col], self.schema[self.time_col], self.time_unit)
-        cols += [s.alias('s'), ns.alias('ns')]
-    if self.order_col: cols.append(pl.col(at[self.order_col]).alias('ord'))
-    for i, (name, role) in enumerate(self.fields):
-        dtype = self.schema[name]
-        if role in ('cat', 'text'): cols.append(text_expr(at[name], dtype).alias(f'v{i}'))
-        else:
-            v, x = number_exprs(at[name], dtype)
-            cols += [v.alias(f'v{i}'), x.alias(f'x{i}')]
-    for j, name in enumerate(self.lifelong):
-        s, ns = time_exprs(at[name], self.schema[name])
-        cols += [s.alias(f'm{j}'), ns.alias(f'mn{j}')]
-    return self.lf.rename(at).select(cols).with_row_index('row')
+    if self.time_col: cols += times(self.time_col, 's', 'ns')
+    if self.known_col: cols += times(self.known_col, 'ks', 'kns')
+    if self.order_col: cols.append(order_expr(at[self.order_col], self.schema[self.order_col]).alias('ord'))
+    for i, (name, role) in enumerate(self.fields): cols.append(value_expr(at[name], self.schema[name], role).alias(f'v{i}'))
+    for j, name in enumerate(self.lifelong): cols += times(name, f'm{j}', f'mn{j}')
+    return self.lf.rename(at).select(cols)
+
+# %% ../nbs/00_source.ipynb #ebdba988
+def read_values(
+    values:pl.Series, # of a field, as the wide view has them
+    role:str # cat, num, signed or text
+)->pl.DataFrame: # value: the text, null where missing; x: the float64 of numbers, null where missing or not a number
+    "What each value is"
+    frame = pl.DataFrame(dict(v=values))
+    if role in ('num', 'signed'): text, x = number_exprs('v', values.dtype)
+    else: text, x = text_expr('v', values.dtype), pl.lit(None, pl.Float64)
+    return frame.select(value=text, x=x)
+
+# %% ../nbs/00_source.ipynb #b197d824
+@patch
+def batches(self:DataSource,
+    rows:int=500_000 # of each part; the last may have fewer
+): # frames of the wide view
+    "The wide view in parts"
+    parts, rest = iter(self.read(lambda: self.wide().collect_batches(chunk_size=rows, maintain_order=True, engine='streaming'))), None
+    while (part := self.read(lambda: next(parts, None))) is not None:
+        rest = part if rest is None else pl.concat([rest, part])
+        for at in range(0, len(rest) - rows + 1, rows): yield rest[at:at + rows]
+        rest = rest[len(rest)//rows*rows:]
+    if rest is not None and len(rest): yield rest
