@@ -324,7 +324,7 @@ def pieces(self:Tokenizer,
     "Ids of the byte-level pieces of each text; each distinct word is encoded once"
     if self._pieces_of is None or len(self._pieces_of[0]) > max_kept_texts: self._pieces_of = {}, np.zeros(1, np.int64), np.empty(0, np.int64)
     place, first, ids = self._pieces_of
-    if len(new := texts.filter([t not in place for t in texts])):
+    if len(new := texts.filter(pl.Series([t not in place for t in texts], dtype=pl.Boolean))):
         words = pl.DataFrame(dict(t=np.arange(len(new)), word=new.str.extract_all(_words))).explode('word')
         codes, distinct_words = distinct(words['word'])
         cut = [e.ids for e in self.bpe.encode_batch(distinct_words.to_list(), add_special_tokens=False)]
@@ -347,6 +347,16 @@ def lookup(self:Tokenizer,
     return np.array([self.known.get(t, UNK) for t in texts], np.int64)
 
 @patch
+def number_ids(self:Tokenizer,
+    key:str, # whose edges
+    role:str, # num or signed, of which the size counts
+    x:pl.Series # float64; null: not a number
+)->np.ndarray: # (n,) ids
+    "Ids of buckets; of what is no number `[UNK]`"
+    size = (x.abs() if role == 'signed' else x).fill_null(1.).to_numpy()
+    return np.where(x.is_null(), UNK, self.bucket0 + to_bucket(size, self.edges[key]))
+
+@patch
 def encode(self:Tokenizer,
     frame:pl.DataFrame, # some rows of `src.wide()`
     src:DataSource, # their source
@@ -357,9 +367,7 @@ def encode(self:Tokenizer,
         codes, values = distinct(frame[f'v{i}'])
         value, x = read_values(values, role)
         if role in ('num', 'signed'):
-            size = (x.abs() if role == 'signed' else x).fill_null(1.).to_numpy()
-            ids = np.where(x.is_null(), UNK, self.bucket0 + to_bucket(size, self.edges[key]))
-            out.append(single(key, 'num', codes, value, ids))
+            out.append(single(key, 'num', codes, value, self.number_ids(key, role, x)))
             if role == 'signed':
                 sign = pl.Series(['negative', 'zero', 'positive']).gather(1 + np.sign(x.fill_null(0.).to_numpy()).astype(int)).set(x.is_null(), None)
                 out.append(single(f'{key}_sign', 'cat', codes, sign, self.lookup(sign)))
