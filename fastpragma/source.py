@@ -499,7 +499,7 @@ def read_values(
 # %% ../nbs/00_source.ipynb #b197d824
 @patch
 def batches(self:DataSource,
-    rows:int=500_000 # of each part; the last may have fewer
+    rows:int=200_000 # of each part; the last may have fewer
 ): # frames of the wide view
     "The wide view in parts"
     parts, rest = iter(self.read(lambda: self.wide().collect_batches(chunk_size=rows, maintain_order=True, engine='streaming'))), None

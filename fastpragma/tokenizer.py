@@ -369,14 +369,16 @@ def encode(self:Tokenizer,
         if role in ('num', 'signed'):
             out.append(single(key, 'num', codes, value, self.number_ids(key, role, x)))
             if role == 'signed':
-                sign = pl.Series(['negative', 'zero', 'positive']).gather(1 + np.sign(x.fill_null(0.).to_numpy()).astype(int)).set(x.is_null(), None)
-                out.append(single(f'{key}_sign', 'cat', codes, sign, self.lookup(sign)))
+                sign = 1 + np.sign(x.fill_null(0.).to_numpy()).astype(int)
+                out.append(single(f'{key}_sign', 'cat', codes, _signs.gather(sign).set(x.is_null(), None), self.lookup(_signs)[sign]))
         elif role == 'text' and key not in self.content['low_texts']:
             first, ids = self.pieces(value.fill_null(''))
             n = np.diff(first)
             out.append(Tokens(key, 'text', codes, first, ids, np.arange(len(ids)) - np.repeat(first[:-1], n), np.repeat(np.arange(len(n)), n), value))
         else: out.append(single(key, role, codes, value, self.lookup(value)))
     return out
+
+_signs = pl.Series(['negative', 'zero', 'positive'])
 
 # %% ../nbs/02_tokenizer.ipynb #6435a5c0
 @patch
