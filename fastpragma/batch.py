@@ -5,16 +5,18 @@
 # %% auto #0
 __all__ = ['Limits', 'record_columns', 'history_head', 'offsets', 'within', 'run_starts', 'check_limits', 'Layout', 'layout',
            'Records', 'read_records', 'gather_runs', 'take_records', 'join_records', 'user_rec', 'rec_ntoks',
-           'how_long', 'read_fields', 'history_rows', 'show_rec', 'Batch', 'to_batch', 'pack_batch', 'batch_shapes']
+           'how_long', 'read_fields', 'history_rows', 'show_rec', 'Batch', 'to_batch', 'pack_batch', 'batch_shapes',
+           'Labels']
 
 # %% ../nbs/04_batch.ipynb #21f6d425
 from collections import namedtuple
 from dataclasses import dataclass, fields
 
 import numpy as np
+import polars as pl
 import torch
 
-from .source import Shown, check_whole
+from .source import Shown, as_lazy, check_entity, check_whole, entity_expr
 
 # %% ../nbs/04_batch.ipynb #5cf69d27
 def offsets(
@@ -327,3 +329,48 @@ def batch_shapes(
 )->dict: # field → shape, the length for `uids`
     "The shape of each field"
     return {k: len(v) if k == 'uids' else tuple(v.shape) for k, v in b.items()}
+
+# %% ../nbs/04_batch.ipynb #8dcd08f1
+class Labels:
+    "Targets of a batch, by its `uids`"
+    def __init__(self,
+        df, # polars, pandas or pyarrow: a row for each id
+        uid_col:str='user_id', # what `uids` holds: the entity column, or `record_id`
+        columns:list|str|None=None, # targets: numbers or Booleans; None: all columns but `uid_col`
+        missing:int|float|None=None # for an id or a label that is not there; None: a `ValueError`
+    ):
+        df = as_lazy(df, 'labels', [uid_col]).collect()
+        self.columns, self.missing = [columns] if isinstance(columns, str) else columns, missing
+        if self.columns is None: self.columns = [c for c in df.columns if c != uid_col]
+        for c in [uid_col, *self.columns]:
+            if c not in df.columns: _refuse_label(c, 'the table does not have it', f'Its columns are {df.columns}')
+        check_entity(_refuse_label, uid_col, df.schema[uid_col])
+        order = (ids := df.select(entity_expr(uid_col, df.schema[uid_col])).to_series()).arg_sort()
+        if ids.null_count(): _refuse_label(uid_col, f'ids that are missing: {ids.null_count()}', 'Drop these rows')
+        if (twice := ids.filter(ids.is_duplicated())).len(): _refuse_label(uid_col, f'ids with more than one row: {twice.n_unique()}, `{twice[0]}` for instance', 'Keep one')
+        self.ids = np.array(ids[order].to_list(), dtype=object if ids.dtype == pl.String else np.int64)
+        self.values = {c: self._tensor(c, df[c][order]) for c in self.columns}
+
+    def _tensor(self, name, values):
+        if not (values.dtype.is_numeric() or values.dtype in (pl.Boolean, pl.Null)): _refuse_label(name, f'{values.dtype} is not a number', 'Give classes as whole numbers')
+        if values.null_count() and self.missing is None: _refuse_label(name, f'labels that are missing: {values.null_count()}', 'Drop these rows, or pass `missing`')
+        whole = values.dtype.is_integer() or values.dtype == pl.Boolean
+        values = values.cast(pl.Int64 if whole else pl.Float32)
+        if values.null_count(): values = values.fill_null(self.missing)
+        return torch.from_numpy(values.to_numpy().copy())
+
+    def __call__(self,
+        b # a batch, or its `uids`
+    )->dict: # column → (B,) int64 or float32
+        "The targets of a batch"
+        uids = b['uids'] if isinstance(b, dict) else b
+        want = np.array(uids, dtype=self.ids.dtype)
+        at = np.minimum(np.searchsorted(self.ids, want), max(len(self.ids) - 1, 0))
+        there = self.ids[at] == want if len(self.ids) else np.zeros(len(want), bool)
+        if self.missing is None and not there.all():
+            raise ValueError(f'{(~there).sum()} of {len(want)} ids have no label, `{want[~there][0]}` for instance. Add them, or pass `missing`.')
+        if not len(self.ids): return {c: torch.full((len(want),), self.missing, dtype=v.dtype) for c, v in self.values.items()}
+        fill = lambda v: v[at] if there.all() else torch.where(torch.from_numpy(there), v[at], torch.tensor(self.missing, dtype=v.dtype))
+        return {c: fill(v) for c, v in self.values.items()}
+
+def _refuse_label(col, what, cure): raise ValueError(f'labels, column `{col}`: {what}. {cure}.')

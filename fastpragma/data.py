@@ -6,7 +6,8 @@
 __all__ = ['manifest_version', 'instant', 'EvalPoint', 'record_ids', 'marked', 'only_kept', 'check_years', 'refuse_twice',
            'left_out', 'rows_seen', 'doubts', 'logsec_expr', 'calendar_exprs', 'entity_hash', 'shard_of', 'split_of',
            'check_split', 'Spill', 'order_units', 'runs', 'milestone_tokens', 'unknown_tokens', 'Encoded',
-           'PRAGMADataset', 'only_writer', 'Staging', 'read_manifest', 'drop_entities', 'DataSource', 'Tokenizer']
+           'PRAGMADataset', 'only_writer', 'written_with', 'Staging', 'read_manifest', 'drop_entities', 'DataSource',
+           'Tokenizer']
 
 # %% ../nbs/03_data.ipynb #33938965
 import datetime, errno, hashlib, io, json, math, os, re, shutil, sys, tempfile, warnings
@@ -334,8 +335,8 @@ class Spill:
 
     def fill(self,
         j:int # which source
-    ):
-        "Deal out the rows of a source"
+    ): # frames of its wide view, each when it has been dealt out
+        "Deal out the rows of a source; those without an entity are counted"
         for batch in self.sources[j].batches():
             self.no_entity[j] += batch['entity'].null_count()
             batch = batch.drop_nulls('entity')
@@ -345,6 +346,7 @@ class Spill:
             for k in np.flatnonzero(np.diff(at)):
                 with open(self._file(j, k), 'ab') as f, pa.ipc.new_stream(f, table.schema, options=pa.ipc.IpcWriteOptions(compression='lz4')) as stream:
                     stream.write_table(table.slice(at[k], at[k + 1] - at[k]))
+            yield batch
 
     def _file(self, j, k): return self.folder/f'{j}_{k}.arrows'
 
@@ -371,20 +373,20 @@ class Spill:
 
 # %% ../nbs/03_data.ipynb #ae0c57a9
 def order_units(
-    frames:dict[int, pl.DataFrame], # kept rows of each source, in the order of ties; by `source_idx`, −1 for the profile
-)->pl.DataFrame: # record, source, n (row in its frame), event_idx, time, logsec, hour, dow, dom; sorted
+    frames:dict[int, pl.DataFrame], # kept rows of each source with their `shard`, in the order of ties; by `source_idx`, −1 for the profile
+)->pl.DataFrame: # shard, record, source, n (row in its frame), event_idx, time, logsec, hour, dow, dom; sorted
     "Profile rows and events of some entities in the order in which they are written"
     before = dict(s=pl.lit(np.iinfo(np.int64).min, pl.Int64), ns=pl.lit(0, pl.Int64))  # the profile comes first
-    parts = [f.select('record', **(before if j < 0 else dict(s='s', ns='ns')), source=pl.lit(j, pl.Int32), n=pl.int_range(pl.len(), dtype=pl.UInt32))
+    parts = [f.select('shard', 'record', **(before if j < 0 else dict(s='s', ns='ns')), source=pl.lit(j, pl.Int32), n=pl.int_range(pl.len(), dtype=pl.UInt32))
              for j, f in frames.items()]
-    units = pl.concat(parts).with_row_index('at').sort('record', 's', 'ns', 'at')
+    units = pl.concat(parts).with_row_index('at').sort('shard', 'record', 's', 'ns', 'at')
     start, size = runs(units['record'])
     event, s = units['source'].to_numpy() >= 0, units['s'].to_numpy()
     since = np.where(event, np.repeat(s[start + size - 1], size) - s, 0) if len(units) else s
     idx = np.arange(len(units)) - np.repeat(start + ~event[start], size)
     time = pl.Series(np.where(event, s, 0))
     calendar = {k: pl.when(pl.col('source') >= 0).then(v).otherwise(0.) for k, v in calendar_exprs(pl.col('time')).items()}
-    return units.select('record', 'source', 'n', event_idx=pl.Series(idx), time=time, logsec=logsec_expr(pl.Series(since))).with_columns(**calendar)
+    return units.select('shard', 'record', 'source', 'n', event_idx=pl.Series(idx), time=time, logsec=logsec_expr(pl.Series(since))).with_columns(**calendar)
 
 def runs(
     sorted_values:pl.Series # equal ones side by side
@@ -428,18 +430,16 @@ class Encoded:
         keep_value:bool=True # keep the texts that are encoded?
     ):
         first = -1 if sources[0].is_profile else 0
-        shards = [[f.sort('ord', nulls_last=True, maintain_order=True) if 'ord' in f.columns else f for f in frames] for frames in shards]
-        units = [order_units(dict(enumerate(frames, first))) for frames in shards]
-        self.tok, self.units, self.blocks = tok, pl.concat(units), []
-        self.bounds = np.append(0, np.cumsum([len(u) for u in units]))  # where the units of each shard begin
-        self.start, self.size = runs(self.units['record'])
+        frames = [pl.concat([f.with_columns(shard=pl.lit(i, pl.Int32)) for i, f in enumerate(of_shards)]) for of_shards in zip(*shards)]
+        frames = [f.sort('ord', nulls_last=True, maintain_order=True) if 'ord' in f.columns else f for f in frames]
+        self.tok, self.units, self.blocks = tok, order_units(dict(enumerate(frames, first))), []
+        self.bounds = np.searchsorted(self.units['shard'].to_numpy(), np.arange(len(shards) + 1))  # where the units of each shard begin
+        self.start, size = runs(self.units['record'])
         self.n, self.milestones = np.zeros(len(self.units), np.int64), np.zeros(len(self.units), np.int64)  # tokens of each unit
-        source, alone = self.units['source'].to_numpy(), np.repeat(self.size == 1, self.size)
-        for j, src in enumerate(sources, first):
-            frames, unit = [f[j - first] for f in shards], np.flatnonzero(source == j)
-            before = np.append(0, np.cumsum([len(f) for f in frames]))[:-1]  # rows of the shards before
-            order = self.units['n'].to_numpy()[unit] + np.repeat(before, [len(f) for f in frames])
-            self._add(pl.concat(frames), order, src, unit, alone[unit] | (j >= 0))
+        source, alone = self.units['source'].to_numpy(), np.repeat(size == 1, size)
+        for j, (frame, src) in enumerate(zip(frames, sources), first):
+            unit = np.flatnonzero(source == j)
+            self._add(frame, self.units['n'].to_numpy()[unit], src, unit, alone[unit] | (j >= 0))
         self.blocks.sort(key=lambda b: tok.key_vocab[b[0].key])
         self._name_texts(keep_value)
 
@@ -667,18 +667,16 @@ def _auto_shards(self:PRAGMADataset, point):
 
 @patch
 @contextmanager
-def _spilled(self:PRAGMADataset, n_shards, progress):
-    "All rows, dealt out; under `out_path` if there is one, and gone at the end"
+def _spilled(self:PRAGMADataset, n_shards):
+    "Room on disk for all rows; under `out_path` if there is one, and gone at the end"
     folder = Path(tempfile.mkdtemp()) if self.out_path is None else self.out_path/'.spill'
     shutil.rmtree(folder, ignore_errors=True)
     try:
         folder.mkdir()
-        spill = Spill(folder, self.sources, n_shards)
-        for j in _bar(range(len(self.sources)), progress): spill.fill(j)
-        yield spill
+        yield Spill(folder, self.sources, n_shards)
     finally: shutil.rmtree(folder, ignore_errors=True)
 
-def _marked_parts(spill, j, point, rows=200_000):
+def _marked_parts(spill, j, point, rows=150_000):
     "The marked rows of a source, some shards at a time"
     parts = [pl.DataFrame(schema=spill.schemas[j])]
     for k in range(spill.n_shards):
@@ -687,30 +685,41 @@ def _marked_parts(spill, j, point, rows=200_000):
         yield marked(pl.concat(parts), spill.sources[j], point)
         parts = parts[:1]
 
+def _first_parts(spill, j, point):
+    "The same while they are dealt out; or after that, where all rows of an entity are needed together"
+    src, nothing = spill.sources[j], pl.DataFrame(schema=spill.schemas[j])
+    if point.frame is None and not src.is_profile:
+        yield marked(nothing, src, point)
+        for batch in spill.fill(j): yield marked(batch, src, point)
+    else:
+        for _ in spill.fill(j): pass
+        yield from _marked_parts(spill, j, point)
+
 # %% ../nbs/03_data.ipynb #e1e2f600
 @patch
-def _look(self:PRAGMADataset, spill, point, count=None, most=None):
-    "Fill `report` and `doubts`; returns what `count(kept rows, source)` gives, added up"
+def _look(self:PRAGMADataset, spill, point, progress, count=None, most=None):
+    "Deal out all rows, and fill `report` and `doubts`; returns what `count(kept rows, source)` gives, added up"
     reports, counted, self.doubts = [], [], []  # the second: of each source
-    for j, src in enumerate(self.sources):
+    for j, src in enumerate(_bar(self.sources, progress)):
         found, seen, counts, twice = [], [], [], []
-        for frame in _marked_parts(spill, j, point):
+        for frame in _first_parts(spill, j, point):
             if src.time_col or src.known_col: check_years(src, frame)
             if src.is_profile and not src.time_col: twice.append(frame.filter(pl.col('record' if point.records else 'entity').is_duplicated())['entity'].unique())
             found.append(left_out(src, frame))
             seen.append(rows_seen(src, frame))
-            if count: counts = [Tokenizer.merge(*counts, count(only_kept(frame), src), most=most)]
+            if count: counts.append(count(only_kept(frame), src))
+            if sum(map(len, counts[1:])) > max(len(counts[0]), 500_000): counts = [Tokenizer.merge(*counts, most=most)]  # seldom, as it takes all of them
         if len(twice := pl.concat(twice).drop_nulls() if twice else []): refuse_twice(src, len(twice), twice.min())
         nobody = pl.DataFrame([(src.name, None, 'no entity', spill.no_entity[j])], schema=_report, orient='row').filter(pl.col('rows') > 0)
         each = pl.concat([*found, nobody]).group_by('source', 'column', 'reason').agg(pl.col('rows').sum())
         reports.append(each.sort('column', 'reason', nulls_last=False))
         self.doubts += doubts(src, pl.concat(seen), spill.no_entity[j])
-        counted += counts
+        if count: counted.append(Tokenizer.merge(*counts, most=most))
     self.report = pl.concat(reports)
     return counted
 
 # %% ../nbs/03_data.ipynb #235ed4b4
-_most_values = 200_000  # a key with more distinct numbers or texts is counted coarsely first
+_most_values = 300_000  # a key with more distinct numbers or texts is counted coarsely first
 
 @patch
 def _count(self:PRAGMADataset, fit_on=None):
@@ -719,11 +728,11 @@ def _count(self:PRAGMADataset, fit_on=None):
     return lambda frame, src, **kw: Tokenizer.partial(of_part(frame), src, **kw)
 
 @patch
-def _fit(self:PRAGMADataset, spill, point, fit_on=None, **options):
+def _fit(self:PRAGMADataset, spill, point, progress, fit_on=None, **options):
     "Count, where numbers are very many twice, and finish"
     num_buckets, count = options.get('num_buckets', 100), self._count(fit_on)
     most = max(_most_values, options.get('cardinality_threshold', 0) + 1)
-    counts = Tokenizer.merge(*self._look(spill, point, count, most), most=most)
+    counts = Tokenizer.merge(*self._look(spill, point, progress, count, most), most=most)
     if len(bins := Tokenizer.edge_bins(counts, self.sources, num_buckets)):
         again = [Tokenizer.within(count(only_kept(frame), src, keys=bins['key'].unique()), bins)
                  for j, src in enumerate(self.sources) for frame in _marked_parts(spill, j, point)]
@@ -749,7 +758,7 @@ def fit_tokenizer(self:PRAGMADataset,
                              max_values_per_key=max_values_per_key))
     if eval_time is None: warnings.warn('fitted without `eval_time`: what comes after the evaluation point gets into the vocabulary.', stacklevel=2)
     point = EvalPoint(eval_time, self.entity_col, self.entity_type)
-    with self._home(), self._spilled(self._auto_shards(point), progress) as spill: self.tok = self._fit(spill, point, fit_on, **options)
+    with self._home(), self._spilled(self._auto_shards(point)) as spill: self.tok = self._fit(spill, point, progress, fit_on, **options)
     return self.tok
 
 # %% ../nbs/03_data.ipynb #6ae622bc
@@ -820,7 +829,7 @@ def show_fields(self:PRAGMADataset,
     def count(frame, src):
         kept.append((src, len(frame)))
         return pl.concat([Tokenizer.partial(frame, src), _milestones(frame, src)])
-    with self._home(), self._spilled(self._auto_shards(point), progress) as spill: counts = self._look(spill, point, count)
+    with self._home(), self._spilled(self._auto_shards(point)) as spill: counts = self._look(spill, point, progress, count)
     rows = [sum(n for s, n in kept if s is src) for src in self.sources]
     tok = self.tok or self._saved()
     advice = [f'`write_kv` will refuse the tokenizer, and a new one is counted with here: {d}' for d in (tok.differences(self.sources) if tok else [])]
@@ -867,14 +876,18 @@ def _schema(entity_col, entity_type):
     of = dict(key=text, value=text, vtype=text, logsec=pa.float64(), source_idx=pa.int32(), shard_id=pa.uint64(), **dict.fromkeys(('hour', 'dow', 'dom'), pa.float32()))
     return pa.schema({entity_col: text if entity_type == pl.String else pa.int64(), **{c: of.get(c, pa.int64()) for c in token_columns}})
 
-_repeated = ['key', 'key_id', 'value', 'val_id', 'val_pos', 'vtype', 'source_idx', 'event_idx', 'shard_id']  # smaller and faster with dictionaries
+def written_with(
+    schema:pa.Schema # of a shard
+)->dict: # for `pyarrow.parquet.ParquetWriter`
+    "The settings of a shard's file: dictionaries where they make it smaller and faster"
+    unlike = ('time', 'logsec', 'hour', 'dow', 'dom', *(schema.names[:1] if schema.types[0] == pa.int64() else ()))
+    return dict(compression='zstd', store_schema=False, use_dictionary=[c for c in schema.names if c not in unlike])
 
 @contextmanager
 def _whole_file(path, schema):
     "A Parquet writer whose file is there once it is complete"
-    entity = [schema.names[0]] if pa.types.is_dictionary(schema.types[0]) else []
     part = path.with_name(path.name + '.part')
-    with pq.ParquetWriter(part, schema, compression='zstd', store_schema=False, use_dictionary=_repeated + entity) as writer: yield writer
+    with pq.ParquetWriter(part, schema, **written_with(schema)) as writer: yield writer
     os.replace(part, path)
 
 # %% ../nbs/03_data.ipynb #dec24760
@@ -954,16 +967,16 @@ def read_manifest(
     return read_record(path/'manifest.json', 'manifest', manifest_version)
 
 # %% ../nbs/03_data.ipynb #bd00957e
-_rows_at_once = 100_000  # small shards are encoded together up to so many rows
+_rows_at_once = 50_000  # small shards are encoded together up to so many rows
 
 @patch
 def _write(self:PRAGMADataset, point, n_shards, progress, keep_value, tok):
     "Read, fit if need be, stage and publish; returns the tokenizer and what there is to say of it"
     tok, says = self._tokenizer(tok, point)
-    with self._spilled(n_shards, progress) as spill:
+    with self._spilled(n_shards) as spill:
         fitted = tok is None
-        if fitted: tok = self._fit(spill, point)
-        else: self._look(spill, point)
+        if fitted: tok = self._fit(spill, point, progress)
+        else: self._look(spill, point, progress)
         staging, schema, group = Staging(self.out_path), _schema(self.entity_col, point.record_type), {}
         asked = [__version__, manifest_version, point.digest(), n_shards, keep_value, self.split, tok.fingerprint, [[s.name, s.roles, s.time_unit] for s in self.sources]]
         for k in _bar(range(n_shards), progress):

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['read_shard', 'fill_batches', 'epoch_order', 'PRAGMADataLoader', 'pragma_dl', 'user_rec', 'rec_ntoks', 'show_rec',
-           'pack_batch', 'batch_shapes', 'mask_batch', 'show_batch']
+           'pack_batch', 'batch_shapes', 'Labels', 'mask_batch', 'show_batch']
 
 # %% ../nbs/06_dataloader.ipynb #6a37b07f
 import sys, warnings
@@ -12,12 +12,13 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import torch
 from fastcore.basics import patch
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
-from .batch import (Limits, batch_shapes, check_limits, join_records, layout, offsets, pack_batch, read_records, rec_ntoks, record_columns,
+from .batch import (Labels, Limits, batch_shapes, check_limits, join_records, layout, offsets, pack_batch, read_records, rec_ntoks, record_columns,
                               run_starts, show_rec, take_records, to_batch, user_rec)
 from .data import read_manifest
 from .mask import mask_batch, show_batch
@@ -25,7 +26,7 @@ from .source import check_whole
 from .tokenizer import Tokenizer
 
 # %% ../nbs/06_dataloader.ipynb #3b6781e6
-_all_ = ['user_rec', 'rec_ntoks', 'show_rec', 'pack_batch', 'batch_shapes', 'mask_batch', 'show_batch']
+_all_ = ['user_rec', 'rec_ntoks', 'show_rec', 'pack_batch', 'batch_shapes', 'Labels', 'mask_batch', 'show_batch']
 
 # %% ../nbs/06_dataloader.ipynb #e9bd72ee
 def read_shard(
@@ -93,7 +94,8 @@ class PRAGMADataLoader(IterableDataset):
         self._check_args()
         for folder in dict.fromkeys(s.parent for s in self.shards) if mask else (): self.tok = _find_tok(folder, self.tok)
         self._epoch = torch.zeros((), dtype=torch.int64).share_memory_()  # seen by running workers too
-        self._read_sizes, self._planned, self._written = None, (None, None), None  # the last: rows of each shard, where a manifest says so
+        self._read_sizes, self._planned = None, (None, None)
+        self._written, self._of_part = None, None  # where there is a manifest: rows of each shard; which of its users are read, None: all
 
     def __setstate__(self, state):
         self.__dict__ = state
@@ -139,13 +141,15 @@ _plan_columns = ['time', 'source_idx', 'event_idx']
 def _user_sizes(self:PRAGMADataLoader):
     "Of each shard, the tokens of each user and what the limits cut; read once"
     if self._read_sizes is None:
-        found = []
+        found, ids = [], []
         for k, s in enumerate(self.shards):
-            _, at, cols = read_shard(s, self.entity_col, [*_plan_columns, 'shard_id'])
+            mine, at, cols = read_shard(s, self.entity_col, [*_plan_columns, 'shard_id'])
             if self._written and (at[-1] != self._written[k] or (cols['shard_id'] != k).any()):
                 raise ValueError(f'{s} is not the shard that the manifest speaks of. Write the dataset again.')
             lay = layout(at, *(cols[c] for c in _plan_columns), self.limits)
             found.append((lay.ntoks, lay.cut))
+            ids.append(mine)
+        if len({s.parent.resolve() for s in self.shards}) > 1: _check_once(pa.chunked_array(ids))
         self._read_sizes = found
         self._warn_cut()
     return self._read_sizes
@@ -156,12 +160,21 @@ def _plan(self:PRAGMADataLoader):
     epoch = int(self._epoch)
     if self._planned[0] != epoch:
         sizes = [n for n, _ in self._user_sizes()]
+        read = self._of_part or [np.arange(len(n)) for n in sizes]  # positions in each shard
         rng = np.random.default_rng([self.seed, epoch]) if self.shuffle else None
-        shard, place = epoch_order([len(n) for n in sizes], rng)
-        at = offsets(np.array([len(n) for n in sizes], np.int64))
-        ntoks = np.concatenate(sizes)[at[shard] + place]
+        shard, place = epoch_order([len(r) for r in read], rng)
+        place = np.concatenate(read)[offsets([len(r) for r in read])[shard] + place]
+        ntoks = np.concatenate(sizes)[offsets([len(n) for n in sizes])[shard] + place]
         self._planned = epoch, (shard, place, fill_batches(ntoks, self.max_tokens))
     return self._planned[1]
+
+def _check_once(ids):
+    "Refuse shards of two folders that hold the same entity"
+    found = ids.value_counts()
+    twice = found.filter(pc.greater(found.field('counts'), 1)).field('values')
+    if len(twice):
+        raise ValueError(f'{len(twice)} entities are in more than one of the folders, `{twice[0]}` for instance, and would be seen twice. '
+                         'Read the folders apart, or write the tables of all months into one.')
 
 # %% ../nbs/06_dataloader.ipynb #5a1955ea
 _limit_of = dict(profile_toks='max_profile_toks', lifelong_toks='max_lifelong_toks', events='max_events', long_events='max_event_toks')
@@ -264,6 +277,7 @@ def from_path(cls:PRAGMADataLoader,
     tok:Tokenizer|None=None, # for masks; None: the folder's own
     mask:bool=True, # hide event values and add labels?
     num_workers:int=0, # processes that read
+    split:str|None=None, # part of the entities, such as `train`, where `write_kv` recorded a split; None: all
     **kwargs # as for `pragma_dl`
 )->DataLoader:
     "A loader over a whole dataset; a folder that is none, and a foreign tokenizer, are refused with a `ValueError`"
@@ -274,4 +288,15 @@ def from_path(cls:PRAGMADataLoader,
     if mask and dl.dataset.tok.fingerprint != manifest['tokenizer']:
         raise ValueError(f'{path}/tokenizer.json is not the tokenizer that wrote the shards ({manifest["tokenizer"][:8]}). Write the dataset again.')
     dl.dataset._written = [s['rows'] for s in manifest['shards']]
+    if split is not None: dl.dataset._of_part = _part(path, manifest, split)
     return dl
+
+def _part(path, manifest, split):
+    "Positions in each shard of the entities of one part"
+    if split not in (manifest['split'] or {}):
+        has = f'the parts {", ".join(manifest["split"])}' if manifest['split'] else 'no split'
+        raise ValueError(f'`split` is {split!r}, and {path} has {has}. Pass split=dict(train=.8, valid=.2) to PRAGMADataset when it is written.')
+    table = pq.read_table(path/'entities.parquet', columns=['shard', 'split'])
+    shard, mine = table['shard'].to_numpy(), pc.equal(table['split'], split).to_numpy()
+    at = np.searchsorted(shard, np.arange(len(manifest['shards']) + 1))
+    return [np.flatnonzero(mine[a:b]) for a, b in zip(at, at[1:])]

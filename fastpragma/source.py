@@ -499,12 +499,13 @@ def read_values(
 # %% ../nbs/00_source.ipynb #b197d824
 @patch
 def batches(self:DataSource,
-    rows:int=200_000 # of each part; the last may have fewer
+    rows:int=150_000 # of each part; the last may have fewer
 ): # frames of the wide view
     "The wide view in parts"
     parts, rest = iter(self.read(lambda: self.wide().collect_batches(chunk_size=rows, maintain_order=True, engine='streaming'))), None
     while (part := self.read(lambda: next(parts, None))) is not None:
-        rest = part if rest is None else pl.concat([rest, part])
-        for at in range(0, len(rest) - rows + 1, rows): yield rest[at:at + rows]
-        rest = rest[len(rest)//rows*rows:]
-    if rest is not None and len(rest): yield rest
+        if rest is not None: part = pl.concat([rest, part])
+        whole = len(part)//rows*rows
+        for at in range(0, whole, rows): yield part[at:at + rows]
+        rest = part[whole:] if whole < len(part) else None
+    if rest is not None: yield rest

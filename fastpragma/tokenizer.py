@@ -322,21 +322,31 @@ def pieces(self:Tokenizer,
     texts:pl.Series # distinct texts
 )->tuple[np.ndarray, np.ndarray]: # (n + 1,) where the pieces of each text begin, and their ids
     "Ids of the byte-level pieces of each text; each distinct word is encoded once"
-    if self._pieces_of is None or len(self._pieces_of[0]) > max_kept_texts: self._pieces_of = {}, np.zeros(1, np.int64), np.empty(0, np.int64)
-    place, first, ids = self._pieces_of
-    if len(new := texts.filter(pl.Series([t not in place for t in texts], dtype=pl.Boolean))):
-        words = pl.DataFrame(dict(t=np.arange(len(new)), word=new.str.extract_all(_words))).explode('word')
-        codes, distinct_words = distinct(words['word'])
-        cut = [e.ids for e in self.bpe.encode_batch(distinct_words.to_list(), add_special_tokens=False)]
-        at, flat = np.append(0, np.cumsum([len(c) for c in cut])), np.fromiter(chain.from_iterable(cut), dtype=np.int64)
-        _, token = Tokens(None, None, codes, at, flat, None, None, None).expand()
-        n = np.bincount(words['t'].to_numpy(), weights=np.diff(at)[codes], minlength=len(new)).astype(np.int64)
-        place.update(zip(new, range(len(place), len(place) + len(new))))
-        self._pieces_of = place, np.append(first, first[-1] + np.cumsum(n)), np.append(ids, flat[token] + len(self.val_vocab))
-    place, first, ids = self._pieces_of
-    mine = np.fromiter((place[t] for t in texts), np.int64, len(texts))
+    if self._pieces_of is None or len(self._pieces_of[0]) > max_kept_texts: self._pieces_of = pl.Series([], dtype=pl.String), np.zeros(1, np.int64), np.empty(0, np.int64)
+    place = _places(texts, self._pieces_of[0])
+    if len(new := texts.filter(place.is_null())):
+        self._pieces_of = self._cut(new)
+        place = _places(texts, self._pieces_of[0])
+    _, first, ids = self._pieces_of
+    mine = place.to_numpy()
     _, token = Tokens(None, None, mine, first, ids, None, None, None).expand()
     return np.append(0, np.cumsum(np.diff(first)[mine])), ids[token]
+
+def _places(texts, kept):
+    "Where each text stands among the kept ones; null: nowhere"
+    return pl.DataFrame(dict(text=texts)).join(pl.DataFrame(dict(text=kept)).with_row_index(), on='text', how='left', maintain_order='left')['index']
+
+@patch
+def _cut(self:Tokenizer, new):
+    "The kept texts and their pieces, with those of new texts"
+    kept, first, ids = self._pieces_of
+    words = pl.DataFrame(dict(t=np.arange(len(new)), word=new.str.extract_all(_words))).explode('word')
+    codes, distinct_words = distinct(words['word'])
+    cut = [e.ids for e in self.bpe.encode_batch(distinct_words.to_list(), add_special_tokens=False)]
+    at, flat = np.append(0, np.cumsum([len(c) for c in cut])), np.fromiter(chain.from_iterable(cut), dtype=np.int64)
+    _, token = Tokens(None, None, codes, at, flat, None, None, None).expand()
+    n = np.bincount(words['t'].to_numpy(), weights=np.diff(at)[codes], minlength=len(new)).astype(np.int64)
+    return pl.concat([kept, new]), np.append(first, first[-1] + np.cumsum(n)), np.append(ids, flat[token] + len(self.val_vocab))
 
 # %% ../nbs/02_tokenizer.ipynb #5b3e208e
 @patch
