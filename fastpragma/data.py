@@ -701,7 +701,7 @@ def _look(self:PRAGMADataset, spill, point, progress, count=None, most=None):
     "Deal out all rows, and fill `report` and `doubts`; returns what `count(kept rows, source)` gives, added up"
     reports, counted, self.doubts = [], [], []  # the second: of each source
     for j, src in enumerate(_bar(self.sources, progress)):
-        found, seen, counts, twice = [], [], [], []
+        found, seen, counts, twice = [], [], [Tokenizer.merge()], []
         for frame in _first_parts(spill, j, point):
             if src.time_col or src.known_col: check_years(src, frame)
             if src.is_profile and not src.time_col: twice.append(frame.filter(pl.col('record' if point.records else 'entity').is_duplicated())['entity'].unique())
