@@ -237,6 +237,7 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                    'fastpragma.source._keep_zeros': ('source.html#_keep_zeros', 'fastpragma/source.py'),
                                    'fastpragma.source._local_files': ('source.html#_local_files', 'fastpragma/source.py'),
                                    'fastpragma.source._names': ('source.html#_names', 'fastpragma/source.py'),
+                                   'fastpragma.source._streamed': ('source.html#_streamed', 'fastpragma/source.py'),
                                    'fastpragma.source.as_lazy': ('source.html#as_lazy', 'fastpragma/source.py'),
                                    'fastpragma.source.check_entity': ('source.html#check_entity', 'fastpragma/source.py'),
                                    'fastpragma.source.check_whole': ('source.html#check_whole', 'fastpragma/source.py'),

@@ -9,7 +9,7 @@ __all__ = ['key_specials', 'val_specials', 'PAD', 'MASK', 'UNK', 'token_columns'
            'read_values']
 
 # %% ../nbs/00_source.ipynb #044ecedf
-import difflib, inspect, re
+import difflib, inspect, queue, re, threading
 from collections import Counter, namedtuple
 from numbers import Integral
 from pathlib import Path
@@ -201,6 +201,7 @@ def read(self:DataSource,
     try: return collect(**kwargs)
     except _unreadable as e:
         says = re.sub(rf"'{_wide}(\d+)'", lambda m: f"'{self.schema.names()[int(m[1])]}'", str(e).split('\n')[0].strip())
+        says = re.sub(r'(\["(?:[^"\\]|\\.)*"), .*\]', r'\1, …]', says)  # one value is enough, and may be a person's id
         col = re.search(r"column '(.+?)'", says)
         cure = next((cure for sign, cure in _cures.items() if sign in says), 'Read it with polars or pandas, and pass the frame')
         raise ValueError(f'source `{self.name}` cannot be read: {says}. {cure.format(col=col[1] if col else "column")}.') from e
@@ -497,12 +498,34 @@ def read_values(
     return frame.select(value=text, x=x)
 
 # %% ../nbs/00_source.ipynb #b197d824
+def _streamed(lf, rows):
+    "The frames of a streamed query, made in another thread; what is raised there is raised here, and nobody's end is taken for the table's"
+    parts, done = queue.Queue(maxsize=1), threading.Event()
+    def put(part):
+        while not done.is_set():
+            try: return parts.put(part, timeout=.2)
+            except queue.Full: pass
+        return True  # nobody waits any more: stop
+    def run():
+        try: lf.sink_batches(put, chunk_size=rows, maintain_order=True, engine='streaming')
+        except _unreadable as e: put(e)
+        else: put(None)
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        while (part := parts.get()) is not None:
+            if isinstance(part, _unreadable): raise part
+            yield part
+    finally:
+        done.set()
+        thread.join()
+
 @patch
 def batches(self:DataSource,
     rows:int=150_000 # of each part; the last may have fewer
 ): # frames of the wide view
     "The wide view in parts"
-    parts, rest = iter(self.read(lambda: self.wide().collect_batches(chunk_size=rows, maintain_order=True, engine='streaming'))), None
+    parts, rest = _streamed(self.wide(), rows), None
     while (part := self.read(lambda: next(parts, None))) is not None:
         if rest is not None: part = pl.concat([rest, part])
         whole = len(part)//rows*rows
