@@ -78,7 +78,9 @@ class EvalPoint:
         frame:pl.DataFrame # rows with `entity`
     )->pl.DataFrame: # a row for each record, with `record`, `cs`, `cns`; null where the entity has no evaluation point
         "Put the evaluation point beside each row, as seconds and nanoseconds"
-        if self.frame is not None: return frame.join(self.frame, on='entity', how='left', maintain_order='left')
+        if self.frame is not None:
+            mine = self.frame.join(frame.select('entity').unique(), on='entity', how='semi')
+            return frame.join(mine, on='entity', how='left', maintain_order='left')
         s, ns = self.latest or (np.iinfo(np.int64).max, 0)
         return frame.with_columns(record='entity', cs=pl.lit(s, pl.Int64), cns=pl.lit(ns, pl.Int64))
 

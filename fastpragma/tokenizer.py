@@ -149,7 +149,7 @@ def count_words(
     texts:pl.DataFrame # value, n
 )->pl.DataFrame: # word, n
     "How often each distinct word occurs"
-    words = texts.select(word=pl.col('value').str.extract_all(_words), n='n').explode('word')
+    words = texts.select(word=pl.col('value').str.extract_all(_words), n='n').explode('word').drop_nulls('word')
     return words.group_by('word').agg(pl.col('n').sum())
 
 def train_bpe(
@@ -340,7 +340,7 @@ def _places(texts, kept):
 def _cut(self:Tokenizer, new):
     "The kept texts and their pieces, with those of new texts"
     kept, first, ids = self._pieces_of
-    words = pl.DataFrame(dict(t=np.arange(len(new)), word=new.str.extract_all(_words))).explode('word')
+    words = pl.DataFrame(dict(t=np.arange(len(new)), word=new.str.extract_all(_words))).explode('word').drop_nulls('word')
     codes, distinct_words = distinct(words['word'])
     cut = [e.ids for e in self.bpe.encode_batch(distinct_words.to_list(), add_special_tokens=False)]
     at, flat = np.append(0, np.cumsum([len(c) for c in cut])), np.fromiter(chain.from_iterable(cut), dtype=np.int64)
