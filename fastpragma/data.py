@@ -334,6 +334,7 @@ class Spill:
         self.folder, self.sources, self.n_shards = folder, sources, n_shards
         self.schemas = [s.read(s.wide().collect_schema) for s in sources]
         self.no_entity = [0]*len(sources)  # rows that are nobody's
+        self.sizes = np.zeros((len(sources), n_shards), np.int64)  # rows of each source and shard
 
     def fill(self,
         j:int # which source
@@ -345,6 +346,7 @@ class Spill:
             shard = shard_of(batch['entity'], self.n_shards).to_numpy().astype(np.min_scalar_type(self.n_shards))  # narrow integers sort fastest
             order = np.argsort(shard, kind='stable')
             table, at = batch[order].to_arrow(compat_level=pl.CompatLevel.oldest()), np.searchsorted(shard[order], np.arange(self.n_shards + 1))
+            self.sizes[j] += np.diff(at)
             for k in np.flatnonzero(np.diff(at)):
                 with open(self._file(j, k), 'ab') as f, pa.ipc.new_stream(f, table.schema, options=pa.ipc.IpcWriteOptions(compression='lz4')) as stream:
                     stream.write_table(table.slice(at[k], at[k + 1] - at[k]))
@@ -352,16 +354,29 @@ class Spill:
 
     def _file(self, j, k): return self.folder/f'{j}_{k}.arrows'
 
+    def groups(self,
+        rows:int # about how many at a time
+    ): # lists of shards
+        "Shards side by side that have so many rows together, or one that has more"
+        group = []
+        for k in range(self.n_shards):
+            group.append(k)
+            if k == self.n_shards - 1 or self.sizes[:, group].sum() >= rows:
+                yield group
+                group = []
+
     def rows(self,
         j:int, # which source
-        k:int # which shard
-    )->pl.DataFrame: # rows of its wide view, in order
-        "The rows of a source for a shard"
-        parts, file = [], self._file(j, k)
-        if not file.exists(): return pl.DataFrame(schema=self.schemas[j])
-        with pa.memory_map(str(file)) as f:
-            while f.tell() < f.size(): parts.append(pa.ipc.open_stream(f).read_all())
-        return pl.from_arrow(pa.concat_tables(parts))
+        shards:list[int] # which shards
+    )->pl.DataFrame: # rows of its wide view, in order, and `shard` (position in the list)
+        "The rows of a source for some shards"
+        parts = []
+        for k in shards:
+            if not self.sizes[j, k]: continue
+            with pa.memory_map(str(self._file(j, k))) as f:
+                while f.tell() < f.size(): parts.append(pa.ipc.open_stream(f).read_all())
+        frame = pl.from_arrow(pa.concat_tables(parts)) if parts else pl.DataFrame(schema=self.schemas[j])
+        return frame.with_columns(shard=pl.Series(np.repeat(np.arange(len(shards), dtype=np.int32), self.sizes[j, shards])))
 
     def digest(self,
         k:int # which shard
@@ -370,7 +385,7 @@ class Spill:
         told = hashlib.blake2b()
         for j in range(len(self.sources)):
             told.update(b'source')
-            if self._file(j, k).exists(): told.update(self._file(j, k).read_bytes())
+            if self.sizes[j, k]: told.update(self._file(j, k).read_bytes())
         return told.hexdigest()
 
 # %% ../nbs/03_data.ipynb #ae0c57a9
@@ -426,16 +441,17 @@ def unknown_tokens(
 class Encoded:
     "The encoded rows of one or more shards"
     def __init__(self,
-        shards:list, # of each shard a list of frames, its kept rows: of the profile, if there is one, and of each event source
+        frames:list[pl.DataFrame], # kept rows with their `shard`, 0 if there is none: of the profile, if there is one, and of each event source
         sources:list[DataSource], # their sources, in the same order
         tok:Tokenizer, # fitted
-        keep_value:bool=True # keep the texts that are encoded?
+        keep_value:bool=True, # keep the texts that are encoded?
+        n_shards:int=1 # how many shards the rows are of
     ):
         first = -1 if sources[0].is_profile else 0
-        frames = [pl.concat([f.with_columns(shard=pl.lit(i, pl.Int32)) for i, f in enumerate(of_shards)]) for of_shards in zip(*shards)]
+        frames = [f if 'shard' in f.columns else f.with_columns(shard=pl.lit(0, pl.Int32)) for f in frames]
         frames = [f.sort('ord', nulls_last=True, maintain_order=True) if 'ord' in f.columns else f for f in frames]
         self.tok, self.units, self.blocks = tok, order_units(dict(enumerate(frames, first))), []
-        self.bounds = np.searchsorted(self.units['shard'].to_numpy(), np.arange(len(shards) + 1))  # where the units of each shard begin
+        self.bounds = np.searchsorted(self.units['shard'].to_numpy(), np.arange(n_shards + 1))  # where the units of each shard begin
         self.start, size = runs(self.units['record'])
         self.n, self.milestones = np.zeros(len(self.units), np.int64), np.zeros(len(self.units), np.int64)  # tokens of each unit
         source, alone = self.units['source'].to_numpy(), np.repeat(size == 1, size)
@@ -465,17 +481,15 @@ class Encoded:
             at += len(b.texts)
         self.pool = values[order].to_arrow(compat_level=pl.CompatLevel.oldest())
 
-    def entities(self,
-        i:int=0 # which of the shards
-    )->pl.DataFrame: # a row each: record, first_row, rows, profile_toks, lifelong_toks, events, event_toks
+    def entities(self)->pl.DataFrame: # a row each: shard, record, first_row, rows, profile_toks, lifelong_toks, events, event_toks
         "Where each entity stands, and how much it has"
-        units = slice(*self.bounds[i:i + 2])
-        start = self.start[slice(*np.searchsorted(self.start, self.bounds[i:i + 2]))]
-        total = lambda x: np.add.reduceat(x[units], start - units.start) if len(start) else np.empty(0, np.int64)
         event = self.units['source'].to_numpy() >= 0
+        total = lambda x: np.add.reduceat(x, self.start) if len(self.start) else np.empty(0, np.int64)
         rows, life, of_events = total(self.n), total(self.milestones), total(self.n*event)
-        return pl.DataFrame(dict(record=self.units['record'].gather(start), first_row=np.cumsum(rows) - rows, rows=rows, profile_toks=rows - life - of_events,
-                                 lifelong_toks=life, events=total(event.astype(np.int64)), event_toks=of_events))
+        upto = np.append(0, np.cumsum(rows))[np.searchsorted(self.start, self.bounds)]  # rows before each shard
+        shard = self.units['shard'].gather(self.start)
+        return pl.DataFrame(dict(shard=shard, record=self.units['record'].gather(self.start), first_row=np.cumsum(rows) - rows - upto[shard.to_numpy()], rows=rows,
+                                 profile_toks=rows - life - of_events, lifelong_toks=life, events=total(event.astype(np.int64)), event_toks=of_events))
 
     def seen(self,
         i:int=0 # which of the shards
@@ -678,14 +692,9 @@ def _spilled(self:PRAGMADataset, n_shards):
         yield Spill(folder, self.sources, n_shards)
     finally: shutil.rmtree(folder, ignore_errors=True)
 
-def _marked_parts(spill, j, point, rows=150_000):
+def _marked_parts(spill, j, point):
     "The marked rows of a source, some shards at a time"
-    parts = [pl.DataFrame(schema=spill.schemas[j])]
-    for k in range(spill.n_shards):
-        parts.append(spill.rows(j, k))
-        if k < spill.n_shards - 1 and sum(map(len, parts)) < rows: continue
-        yield marked(pl.concat(parts), spill.sources[j], point)
-        parts = parts[:1]
+    for shards in spill.groups(300_000): yield marked(spill.rows(j, shards), spill.sources[j], point)
 
 def _first_parts(spill, j, point):
     "The same while they are dealt out; or after that, where all rows of an entity are needed together"
@@ -881,9 +890,10 @@ def _schema(entity_col, entity_type):
 def written_with(
     schema:pa.Schema # of a shard
 )->dict: # for `pyarrow.parquet.ParquetWriter`
-    "The settings of a shard's file: dictionaries where they make it smaller and faster"
+    "The settings of a shard's file: dictionaries where they make it smaller and faster, and the range of the entities in each row group"
     unlike = ('time', 'logsec', 'hour', 'dow', 'dom', *(schema.names[:1] if schema.types[0] == pa.int64() else ()))
-    return dict(compression='zstd', store_schema=False, use_dictionary=[c for c in schema.names if c not in unlike])
+    return dict(compression='zstd', store_schema=False, use_dictionary=[c for c in schema.names if c not in unlike], write_statistics=schema.names[:1],
+                write_batch_size=1 << 16)
 
 @contextmanager
 def _whole_file(path, schema):
@@ -908,8 +918,8 @@ class Staging:
         made:str # hash of what it is made from
     )->bool:
         "Is the shard there already?"
-        told, name = self.folder/f'entities_{k}.parquet', f'shard_{k}.parquet'
-        if not told.exists() or pq.read_schema(told).metadata[b'made'].decode() != made: return False
+        name = f'shard_{k}.parquet'
+        if not (self.folder/f'entities_{k}.arrow').exists() or self._entities(k).schema.metadata[b'made'].decode() != made: return False
         return (self.folder/name).exists() or (self.complete and (self.out/name).exists())
 
     def add(self,
@@ -917,7 +927,7 @@ class Staging:
         made:str, # hash of what it is made from
         tables, # its token rows, without `shard_id`
         seen:dict, # its kinds of tokens
-        entities:pl.DataFrame, # its entities
+        entities:pa.Table, # its entities
         schema:pa.Schema # of the file
     ):
         "Write a shard, then its entities"
@@ -925,17 +935,20 @@ class Staging:
         with _whole_file(self.folder/f'shard_{k}.parquet', schema) as f:
             for t in tables:
                 f.write_table(pa.table([*t.columns, pa.array(np.full(len(t), k, np.uint64))], schema=schema), row_group_size=len(t))
-        told = entities.to_arrow(compat_level=pl.CompatLevel.oldest()).replace_schema_metadata(dict(made=made, seen=json.dumps(seen)))
-        pq.write_table(told, part := self.folder/f'entities_{k}.parquet.part')
-        os.replace(part, self.folder/f'entities_{k}.parquet')
+        entities, part = entities.replace_schema_metadata(dict(made=made, seen=json.dumps(seen))), self.folder/f'entities_{k}.arrow.part'
+        with pa.OSFile(str(part), 'wb') as f, pa.ipc.new_file(f, entities.schema) as out: out.write_table(entities)
+        os.replace(part, self.folder/f'entities_{k}.arrow')
+
+    def _entities(self, k):
+        with pa.memory_map(str(self.folder/f'entities_{k}.arrow')) as f: return pa.ipc.open_file(f).read_all()
 
     def gather(self,
         n_shards:int # how many there are
     )->tuple[list[dict], dict]: # rows, tokens, entities and events of each shard; kinds of tokens of each key
         "Put the entities of all shards into one file"
-        files, sizes, seen = [self.folder/f'entities_{k}.parquet' for k in range(n_shards)], [], {}
-        with _whole_file(self.folder/'entities.parquet', pq.read_schema(files[0]).remove_metadata()) as out:
-            for table in map(pq.read_table, files):
+        sizes, seen = [], {}
+        with _whole_file(self.folder/'entities.parquet', self._entities(0).schema.remove_metadata()) as out:
+            for table in map(self._entities, range(n_shards)):
                 for key, now in json.loads(table.schema.metadata[b'seen']).items(): seen[key] = [a + b for a, b in zip(seen.get(key, [0]*len(now)), now)]
                 rows, events = (int(table[c].to_numpy().sum()) for c in ('rows', 'events'))
                 sizes.append(dict(rows=rows, tokens=rows, entities=len(table), events=events))
@@ -969,7 +982,7 @@ def read_manifest(
     return read_record(path/'manifest.json', 'manifest', manifest_version)
 
 # %% ../nbs/03_data.ipynb #bd00957e
-_rows_at_once = 50_000  # small shards are encoded together up to so many rows
+_rows_at_once = 200_000  # small shards are encoded together up to so many rows
 
 @patch
 def _write(self:PRAGMADataset, point, n_shards, progress, keep_value, tok):
@@ -979,16 +992,15 @@ def _write(self:PRAGMADataset, point, n_shards, progress, keep_value, tok):
         fitted = tok is None
         if fitted: tok = self._fit(spill, point, progress)
         else: self._look(spill, point, progress)
-        staging, schema, group = Staging(self.out_path), _schema(self.entity_col, point.record_type), {}
+        staging, schema = Staging(self.out_path), _schema(self.entity_col, point.record_type)
         asked = [__version__, manifest_version, point.digest(), n_shards, keep_value, self.split, tok.fingerprint, [[s.name, s.roles, s.time_unit] for s in self.sources]]
-        for k in _bar(range(n_shards), progress):
-            made = hashlib.blake2b(json.dumps([asked, spill.digest(k)]).encode()).hexdigest()
-            if not staging.finished(k, made): group[k, made] = [only_kept(marked(spill.rows(j, k), s, point)) for j, s in enumerate(self.sources)]
-            if k < n_shards - 1 and sum(len(f) for frames in group.values() for f in frames) < _rows_at_once: continue
-            encoded = Encoded(list(group.values()), self.sources, tok, keep_value) if group else None
-            for i, (k, made) in enumerate(group):
-                staging.add(k, made, encoded.tables(i), encoded.seen(i), self._entity_rows(encoded.entities(i), k, point), schema)
-            group = {}
+        for shards in _bar(list(spill.groups(_rows_at_once)), progress):
+            made = {k: hashlib.blake2b(json.dumps([asked, spill.digest(k)]).encode()).hexdigest() for k in shards}
+            if not (shards := [k for k in shards if not staging.finished(k, made[k])]): continue
+            frames = [only_kept(marked(spill.rows(j, shards), s, point)) for j, s in enumerate(self.sources)]
+            encoded = Encoded(frames, self.sources, tok, keep_value, len(shards))
+            entities, at = self._entity_rows(encoded, shards, point)
+            for i, k in enumerate(shards): staging.add(k, made[k], encoded.tables(i), encoded.seen(i), entities[at[i]:at[i + 1]], schema)
     sizes, seen = staging.gather(n_shards)
     tok.save(staging.folder/'tokenizer.json')
     self.tok, self.drift = tok, tok.drift(seen)
@@ -1035,16 +1047,18 @@ def _tokenizer(self:PRAGMADataset, tok, point):
 
 # %% ../nbs/03_data.ipynb #d21d5ae8
 @patch
-def _entity_rows(self:PRAGMADataset, entities, k, point):
-    "The entities of a shard, as in `entities.parquet`"
-    rows, extra = entities.with_columns(shard=pl.lit(k, pl.Int64)), []
+def _entity_rows(self:PRAGMADataset, encoded, shards, point):
+    "The entities of some shards, as in `entities.parquet`, and where those of each shard begin"
+    rows, extra = encoded.entities(), []
+    at = np.searchsorted(rows['shard'].to_numpy(), np.arange(len(shards) + 1))
     if point.records:
         rows = rows.join(point.frame.select('record', record_of='entity', eval_time='cs'), on='record', how='left', maintain_order='left')
         extra += ['record_of', 'eval_time']
     if self.split:
         rows = rows.with_columns(split=split_of(rows['record_of' if point.records else 'record'], self.split))
         extra.append('split')
-    return rows.select(pl.col('record').alias(self.entity_col), *entity_columns, *extra)
+    rows = rows.with_columns(shard=pl.Series(shards, dtype=pl.Int64).gather(rows['shard']))
+    return rows.select(pl.col('record').alias(self.entity_col), *entity_columns, *extra).to_arrow(compat_level=pl.CompatLevel.oldest()), at
 
 # %% ../nbs/03_data.ipynb #18353697
 def drop_entities(

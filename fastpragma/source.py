@@ -522,7 +522,7 @@ def _streamed(lf, rows):
 
 @patch
 def batches(self:DataSource,
-    rows:int=150_000 # of each part; the last may have fewer
+    rows:int=300_000 # of each part; the last may have fewer
 ): # frames of the wide view
     "The wide view in parts"
     parts, rest = _streamed(self.wide(), rows), None
