@@ -66,10 +66,10 @@ class EvalPoint:
         entity_type:pl.DataType # `pl.Int64` or `pl.String`
     ):
         self.frame, self.earliest, self.latest, self.records = None, None, None, False  # the times as seconds and nanoseconds
-        self.record_type = entity_type  # of what a shard's entity column holds
+        self.record_type, self.per_entity = entity_type, 1.  # of what a shard's entity column holds; how many records an entity has
         if isinstance(t, pl.LazyFrame) or hasattr(t, '__arrow_c_stream__') or hasattr(t, '__dataframe__'):
             self.frame, self.records = _eval_frame(t, entity_col, entity_type)
-            self.record_type = self.frame.schema['record']
+            self.record_type, self.per_entity = self.frame.schema['record'], len(self.frame)/self.frame['entity'].n_unique()
             ordered = self.frame.select('cs', 'cns').sort('cs', 'cns')
             self.earliest, self.latest = ordered.row(0), ordered.row(-1)
         elif t is not None: self.earliest = self.latest = instant(t)
@@ -355,7 +355,7 @@ class Spill:
     def _file(self, j, k): return self.folder/f'{j}_{k}.arrows'
 
     def groups(self,
-        rows:int # about how many at a time
+        rows:float # about how many at a time
     ): # lists of shards
         "Shards side by side that have so many rows together, or one that has more"
         group = []
@@ -678,8 +678,7 @@ def _auto_shards(self:PRAGMADataset, point):
     "How many shards keep each near so many tokens, if nothing is missing and a text has four pieces"
     tokens = lambda s: len(s.fields) + len(s.signed_conts) + 3*len(s.texts) + len(s.lifelong)
     rows = sum(s.read(s.lf.select(pl.len()).collect, engine='streaming').item()*tokens(s) for s in self.sources)
-    each = len(point.frame)/point.frame['entity'].n_unique() if point.frame is not None else 1
-    return max(1, round(rows*each/_tokens_per_shard))
+    return max(1, round(rows*point.per_entity/_tokens_per_shard))
 
 @patch
 @contextmanager
@@ -694,7 +693,7 @@ def _spilled(self:PRAGMADataset, n_shards):
 
 def _marked_parts(spill, j, point):
     "The marked rows of a source, some shards at a time"
-    for shards in spill.groups(300_000): yield marked(spill.rows(j, shards), spill.sources[j], point)
+    for shards in spill.groups(300_000/point.per_entity): yield marked(spill.rows(j, shards), spill.sources[j], point)
 
 def _first_parts(spill, j, point):
     "The same while they are dealt out; or after that, where all rows of an entity are needed together"
@@ -994,7 +993,7 @@ def _write(self:PRAGMADataset, point, n_shards, progress, keep_value, tok):
         else: self._look(spill, point, progress)
         staging, schema = Staging(self.out_path), _schema(self.entity_col, point.record_type)
         asked = [__version__, manifest_version, point.digest(), n_shards, keep_value, self.split, tok.fingerprint, [[s.name, s.roles, s.time_unit] for s in self.sources]]
-        for shards in _bar(list(spill.groups(_rows_at_once)), progress):
+        for shards in _bar(list(spill.groups(_rows_at_once/point.per_entity)), progress):
             made = {k: hashlib.blake2b(json.dumps([asked, spill.digest(k)]).encode()).hexdigest() for k in shards}
             if not (shards := [k for k in shards if not staging.finished(k, made[k])]): continue
             frames = [only_kept(marked(spill.rows(j, shards), s, point)) for j, s in enumerate(self.sources)]
@@ -1073,8 +1072,8 @@ def drop_entities(
         manifest = read_manifest(path)
         entities = pl.read_parquet(path/'entities.parquet')
         whose = entities['record_of' if 'record_of' in entities.columns else manifest['entity_col']]
-        wanted = pl.Series('ids', ids).unique()
-        wanted = wanted if whose.dtype == pl.String == wanted.dtype else wanted.cast(whose.dtype)
+        wanted = pl.Series('ids', list(ids) if isinstance(ids, (set, frozenset)) else listify(ids) if isinstance(ids, (str, int)) else ids).unique()
+        wanted = wanted.cast(whose.dtype, strict=False)
         gone = whose.is_in(wanted.implode())
         if lost := len(wanted) - whose.filter(gone).n_unique(): warnings.warn(f'{lost} of the {len(wanted)} ids are not in the dataset', stacklevel=2)
         if gone.any(): _without(path, manifest, entities, gone)
@@ -1083,6 +1082,7 @@ def drop_entities(
 
 def _without(path, manifest, entities, gone):
     "Write the shards anew that hold entities which are to go"
+    shutil.rmtree(path/'.staging')  # what another write has left there is of no use any more
     staging, entity_col, left = Staging(path), manifest['entity_col'], entities.filter(~gone)
     for k in entities['shard'].filter(gone).unique().sort():
         old = pq.ParquetFile(path/f'shard_{k}.parquet')
