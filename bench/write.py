@@ -48,11 +48,13 @@ def make(folder, kind, millions):
 def sources(DataSource, folder, kind, **kw):
     "Declarations that both packages take"
     import polars as pl
-    roles = dict(cards=dict(cats=['currency', 'mcc', 'paid'], conts=['amount'], signed_conts=['amount']),
-                 transfers=dict(cats=['currency', 'channel'], conts=['amount'], signed_conts=['amount']), app=dict(cats=['screen', 'device'], conts=['seconds']))
+    money = dict(conts=['amount'], signed_conts=['amount'])
+    roles = dict(cards=dict(cats=['currency', 'mcc', 'paid'], **money), transfers=dict(cats=['currency', 'channel'], **money),
+                 app=dict(cats=['screen', 'device'], conts=['seconds']))
     if kind == 'text': roles['cards']['texts'] = ['merchant']
     if kind != 'three': roles = dict(cards=roles['cards'])
-    return [DataSource(pl.scan_parquet(f'{folder}/{name}/*.parquet'), time_col='at', entity_col='user_id', name=name, **r) for name, r in roles.items()]
+    table = lambda name: pl.scan_parquet(f'{folder}/{name}/*.parquet')
+    return [DataSource(table(name), time_col='at', entity_col='user_id', name=name, **r) for name, r in roles.items()]
 
 
 def write(folder, kind, out, n_shards):
@@ -75,7 +77,9 @@ def write(folder, kind, out, n_shards):
     ds = data.PRAGMADataset(None, sources(data.DataSource, folder, kind), out_path=out)
     ds.write_kv('2025-01-01', n_shards=n_shards, progress=False)
     total = data.read_manifest(out)['total']
-    return dict(cpu=(cpu := time.process_time() - began), stages=dict(spent, rest=cpu - sum(spent.values())), bytes=sum(f.stat().st_size for f in Path(out).glob('shard_*')), **total)
+    cpu = time.process_time() - began
+    size = sum(f.stat().st_size for f in Path(out).glob('shard_*'))
+    return dict(cpu=cpu, stages=dict(spent, rest=cpu - sum(spent.values())), bytes=size, **total)
 
 
 def peer(folder, kind, out, where):
@@ -143,8 +147,8 @@ def main(args):
 def show(row):
     millions, kind, o, stages, c, p = row
     print(f'{millions:g} M events, {kind}: {o["events"]:,.0f} events, {o["tokens"]:,.0f} tokens, {o["bytes"]/o["tokens"]:.1f} bytes a token\n'
-          f'  {o["cpu"]:.1f} CPU s, {o["wall"]:.1f} s wall, peak {o["rss"]:.2f} GB; {o["events"]/o["cpu"]:,.0f} events and {o["tokens"]/o["cpu"]:,.0f} tokens per CPU s; '
-          f'a copy of the shards takes {c["cpu"]:.1f} CPU s: ratio {o["cpu"]/c["cpu"]:.2f}')
+          f'  {o["cpu"]:.1f} CPU s, {o["wall"]:.1f} s wall, peak {o["rss"]:.2f} GB; {o["events"]/o["cpu"]:,.0f} events and '
+          f'{o["tokens"]/o["cpu"]:,.0f} tokens per CPU s; a copy of the shards takes {c["cpu"]:.1f} CPU s: ratio {o["cpu"]/c["cpu"]:.2f}')
     print('  ' + ', '.join(f'{k} {v/sum(stages.values()):.0%}' for k, v in stages.items()))
     if p: print(f'  the public package: {p["cpu"]:.1f} CPU s, peak {p["rss"]:.2f} GB: CPU 1/{p["cpu"]/o["cpu"]:.1f}, memory 1/{p["rss"]/o["rss"]:.1f}')
     sys.stdout.flush()
@@ -153,19 +157,21 @@ def show(row):
 def ratios(rows):
     "What grows with what"
     of = {(m, kind): (o, stages) for m, kind, o, stages, _, _ in rows}
+    apart = lambda stages: stages.get('train the pieces', 0)
     per_event = lambda m: of[m, 'plain'][0]['cpu']/of[m, 'plain'][0]['events']
-    for a, b in ((10, 50),):
-        if (a, 'plain') in of and (b, 'plain') in of: print(f'CPU time per event, {b} M against {a} M: {per_event(b)/per_event(a):.2f}')
+    per_token = lambda m, kind: (of[m, kind][0]['cpu'] - apart(of[m, kind][1]))/of[m, kind][0]['tokens']
+    if (10, 'plain') in of and (50, 'plain') in of: print(f'CPU time per event, 50 M against 10 M: {per_event(50)/per_event(10):.2f}')
     for m in sorted({m for m, _ in of}):
-        if not ((m, 'plain') in of and (m, 'text') in of): continue
-        per_token = lambda kind: (of[m, kind][0]['cpu'] - of[m, kind][1].get('train the pieces', 0))/of[m, kind][0]['tokens']
-        print(f'CPU time per token at {m:g} M events, with text against without, training of the pieces apart: {per_token("text")/per_token("plain"):.2f}')
+        if (m, 'plain') in of and (m, 'text') in of:
+            ratio = per_token(m, 'text')/per_token(m, 'plain')
+            print(f'CPU time per token at {m:g} M events, with text against without, training of the pieces apart: {ratio:.2f}')
 
 
 if __name__ == '__main__':
     if sys.argv[1:2] == ['--one']:
         what, *rest = sys.argv[2:]
-        one(what, *(float(a) if what == 'make' and i == 2 else (None if a == 'None' else int(a)) if what == 'write' and i == 3 else a for i, a in enumerate(rest)))
+        number = dict(make=(2, float), write=(3, lambda a: None if a == 'None' else int(a))).get(what, (None, None))
+        one(what, *(number[1](a) if i == number[0] else a for i, a in enumerate(rest)))
     else:
         parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
         parser.add_argument('--events', type=float, nargs='+', default=[1, 10, 50])

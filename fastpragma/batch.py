@@ -347,13 +347,16 @@ class Labels:
         check_entity(_refuse_label, uid_col, df.schema[uid_col])
         order = (ids := df.select(entity_expr(uid_col, df.schema[uid_col])).to_series()).arg_sort()
         if ids.null_count(): _refuse_label(uid_col, f'ids that are missing: {ids.null_count()}', 'Drop these rows')
-        if (twice := ids.filter(ids.is_duplicated())).len(): _refuse_label(uid_col, f'ids with more than one row: {twice.n_unique()}, `{twice[0]}` for instance', 'Keep one')
+        if (twice := ids.filter(ids.is_duplicated())).len():
+            _refuse_label(uid_col, f'ids with more than one row: {twice.n_unique()}, `{twice[0]}` for instance', 'Keep one')
         self.ids = np.array(ids[order].to_list(), dtype=object if ids.dtype == pl.String else np.int64)
         self.values = {c: self._tensor(c, df[c][order]) for c in self.columns}
 
     def _tensor(self, name, values):
-        if not (values.dtype.is_numeric() or values.dtype in (pl.Boolean, pl.Null)): _refuse_label(name, f'{values.dtype} is not a number', 'Give classes as whole numbers')
-        if values.null_count() and self.missing is None: _refuse_label(name, f'labels that are missing: {values.null_count()}', 'Drop these rows, or pass `missing`')
+        if not (values.dtype.is_numeric() or values.dtype in (pl.Boolean, pl.Null)):
+            _refuse_label(name, f'{values.dtype} is not a number', 'Give classes as whole numbers')
+        if values.null_count() and self.missing is None:
+            _refuse_label(name, f'labels that are missing: {values.null_count()}', 'Drop these rows, or pass `missing`')
         whole = values.dtype.is_integer() or values.dtype == pl.Boolean
         values = values.cast(pl.Int64 if whole else pl.Float32)
         if values.null_count(): values = values.fill_null(self.missing)

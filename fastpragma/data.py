@@ -320,7 +320,8 @@ def check_split(
     if not isinstance(split, dict) or not split or not all(isinstance(k, str) for k in split):
         raise TypeError(f"`split` is {split!r}. Give names and shares, such as dict(train=.8, valid=.2).")
     for k, v in split.items():
-        if isinstance(v, bool) or not isinstance(v, (int, float)) or not 0 < v <= 1: raise ValueError(f'`split`: the share of {k!r} is {v!r}. Give a number above 0, at most 1.')
+        if isinstance(v, bool) or not isinstance(v, (int, float)) or not 0 < v <= 1:
+            raise ValueError(f'`split`: the share of {k!r} is {v!r}. Give a number above 0, at most 1.')
     if abs(sum(split.values()) - 1) > 1e-9: raise ValueError(f'`split`: the shares add up to {sum(split.values()):g}, not to 1. Correct them.')
 
 # %% ../nbs/03_data.ipynb #edd7f3ee
@@ -488,7 +489,8 @@ class Encoded:
         rows, life, of_events = total(self.n), total(self.milestones), total(self.n*event)
         upto = np.append(0, np.cumsum(rows))[np.searchsorted(self.start, self.bounds)]  # rows before each shard
         shard = self.units['shard'].gather(self.start)
-        return pl.DataFrame(dict(shard=shard, record=self.units['record'].gather(self.start), first_row=np.cumsum(rows) - rows - upto[shard.to_numpy()], rows=rows,
+        first_row = np.cumsum(rows) - rows - upto[shard.to_numpy()]
+        return pl.DataFrame(dict(shard=shard, record=self.units['record'].gather(self.start), first_row=first_row, rows=rows,
                                  profile_toks=rows - life - of_events, lifelong_toks=life, events=total(event.astype(np.int64)), event_toks=of_events))
 
     def seen(self,
@@ -551,8 +553,8 @@ def _columns(self:Encoded, units, n, which, val_id, val_pos, text, time, logsec,
         codes, ids = distinct(record)
         record = named(np.repeat(codes, n), ids.to_arrow(compat_level=pl.CompatLevel.oldest()))
     else: record = np.repeat(record.to_numpy(), n)
-    return pa.table(dict(record=record, key=named(key_id, keys), key_id=key_id, value=named((np.cumsum(used) - 1)[text], values), val_id=val_id, val_pos=val_pos,
-                         vtype=named(vtype, vtypes), time=time, logsec=logsec, source_idx=repeat('source'), event_idx=repeat('event_idx'),
+    return pa.table(dict(record=record, key=named(key_id, keys), key_id=key_id, value=named((np.cumsum(used) - 1)[text], values), val_id=val_id,
+                         val_pos=val_pos, vtype=named(vtype, vtypes), time=time, logsec=logsec, source_idx=repeat('source'), event_idx=repeat('event_idx'),
                          hour=repeat('hour'), dow=repeat('dow'), dom=repeat('dom')))
 
 # %% ../nbs/03_data.ipynb #03229d24
@@ -652,7 +654,8 @@ def only_writer(
     except OSError as e:
         cure = _cure_of.get(e.errno)
         if cure is None or isinstance(e, FileNotFoundError): raise
-        raise OSError(e.errno, f'{folder} cannot be written ({os.strerror(e.errno)}). {cure}, and run the same call again; a dataset that was there is still there') from e
+        says = f'{folder} cannot be written ({os.strerror(e.errno)}). {cure}, and run the same call again; a dataset that was there is still there'
+        raise OSError(e.errno, says) from e
 
 _cure_of = {**dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), 'Make room'),
             **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), 'Get the right to write there, or name another `out_path`')}
@@ -714,11 +717,13 @@ def _look(self:PRAGMADataset, spill, point, progress, count=None, most=None):
         found, seen, counts, twice = [], [], [Tokenizer.merge()], []
         for frame in _first_parts(spill, j, point):
             if src.time_col or src.known_col: check_years(src, frame)
-            if src.is_profile and not src.time_col: twice.append(frame.filter(pl.col('record' if point.records else 'entity').is_duplicated())['entity'].unique())
+            if src.is_profile and not src.time_col:
+                twice.append(frame.filter(pl.col('record' if point.records else 'entity').is_duplicated())['entity'].unique())
             found.append(left_out(src, frame))
             seen.append(rows_seen(src, frame))
             if count: counts.append(count(only_kept(frame), src))
-            if sum(map(len, counts[1:])) > max(len(counts[0]), 500_000): counts = [Tokenizer.merge(*counts, most=most)]  # seldom, as it takes all of them
+            if sum(map(len, counts[1:])) > max(len(counts[0]), 500_000):  # seldom, as it takes all of them
+                counts = [Tokenizer.merge(*counts, most=most)]
         if len(twice := pl.concat(twice).drop_nulls() if twice else []): refuse_twice(src, len(twice), twice.min())
         nobody = pl.DataFrame([(src.name, None, 'no entity', spill.no_entity[j])], schema=_report, orient='row').filter(pl.col('rows') > 0)
         each = pl.concat([*found, nobody]).group_by('source', 'column', 'reason').agg(pl.col('rows').sum())
@@ -862,7 +867,7 @@ manifest_version = 1
 
 @patch
 def write_kv(self:PRAGMADataset,
-    eval_time:str|float|datetime.date|pl.DataFrame, # ISO string, date, datetime, epoch seconds (naive is UTC), or a frame: entity column, `eval_time`, `record_id` if there is one
+    eval_time:str|float|datetime.date|pl.DataFrame, # ISO string, date, datetime, epoch seconds (naive is UTC), or a frame: entity, `eval_time`, `record_id`
     n_shards:int|None=100, # files to spread the entities over; None: so many that each has about 2 million tokens
     progress:bool=True, # show progress bars? (never in CI)
     keep_value:bool=True, # write the texts that were encoded? If not, `value` is empty
@@ -883,7 +888,8 @@ def write_kv(self:PRAGMADataset,
 def _schema(entity_col, entity_type):
     "Columns and types of a shard"
     text = pa.dictionary(pa.int32(), pa.large_string())  # in memory only: it is written as plain strings
-    of = dict(key=text, value=text, vtype=text, logsec=pa.float64(), source_idx=pa.int32(), shard_id=pa.uint64(), **dict.fromkeys(('hour', 'dow', 'dom'), pa.float32()))
+    of = dict(key=text, value=text, vtype=text, logsec=pa.float64(), source_idx=pa.int32(), shard_id=pa.uint64(), hour=pa.float32(), dow=pa.float32(),
+              dom=pa.float32())
     return pa.schema({entity_col: text if entity_type == pl.String else pa.int64(), **{c: of.get(c, pa.int64()) for c in token_columns}})
 
 def written_with(
@@ -992,7 +998,8 @@ def _write(self:PRAGMADataset, point, n_shards, progress, keep_value, tok):
         if fitted: tok = self._fit(spill, point, progress)
         else: self._look(spill, point, progress)
         staging, schema = Staging(self.out_path), _schema(self.entity_col, point.record_type)
-        asked = [__version__, manifest_version, point.digest(), n_shards, keep_value, self.split, tok.fingerprint, [[s.name, s.roles, s.time_unit] for s in self.sources]]
+        asked = [__version__, manifest_version, point.digest(), n_shards, keep_value, self.split, tok.fingerprint,
+                 [[s.name, s.roles, s.time_unit] for s in self.sources]]
         for shards in _bar(list(spill.groups(_rows_at_once/point.per_entity)), progress):
             made = {k: hashlib.blake2b(json.dumps([asked, spill.digest(k)]).encode()).hexdigest() for k in shards}
             if not (shards := [k for k in shards if not staging.finished(k, made[k])]): continue
@@ -1005,7 +1012,8 @@ def _write(self:PRAGMADataset, point, n_shards, progress, keep_value, tok):
     self.tok, self.drift = tok, tok.drift(seen)
     unknown = self.drift.filter((pl.col('part') == '[UNK]') & (pl.col('now') > .05) & (pl.col('now') > pl.col('fit')))
     if len(unknown) and not fitted:
-        says.append(f'the tokenizer does not know {", ".join(f"{share:.0%} of {key}" for key, share in unknown.select("key", "now").rows())}: written as [UNK]. '
+        shares = ', '.join(f'{share:.0%} of {key}' for key, share in unknown.select('key', 'now').rows())
+        says.append(f'the tokenizer does not know {shares}: written as [UNK]. '
                     '`drift` has all keys; `fit_tokenizer` makes a new one')
     staging.publish(self._manifest(point, tok, sizes, seen, keep_value))
     return tok, says
@@ -1099,4 +1107,5 @@ def _without(path, manifest, entities, gone):
         mine = left.filter(shard=k)
         size.update(rows=mine['rows'].sum(), tokens=mine['rows'].sum(), entities=len(mine), events=mine['events'].sum())
     dropped = dict(source=None, column=None, reason='entity dropped', rows=int(gone.sum()))
-    staging.publish({**manifest, 'total': _total([{k: v for k, v in s.items() if k != 'file'} for s in manifest['shards']]), 'left_out': manifest['left_out'] + [dropped]})
+    total = _total([{k: v for k, v in s.items() if k != 'file'} for s in manifest['shards']])
+    staging.publish({**manifest, 'total': total, 'left_out': manifest['left_out'] + [dropped]})

@@ -122,10 +122,10 @@ def merge(cls:Tokenizer,
     crowded = pl.col('key').is_in(coarse.implode())
     numbers, texts = (total.filter(crowded & (pl.col('kind') == kind)) for kind in ('num', 'text'))
     if not len(numbers) and not len(texts): return total
-    words = pl.concat([pl.DataFrame(schema=_counts), *(count_words(t).select(kind=pl.lit('word'), key=pl.lit(key), value='word', x=pl.lit(None, pl.Float64), n='n')
-                                                       for (key,), t in texts.group_by('key'))])
+    words = [count_words(t).select(kind=pl.lit('word'), key=pl.lit(key), value='word', x=pl.lit(None, pl.Float64), n='n')
+             for (key,), t in texts.group_by('key')]
     numbers = numbers.with_columns(kind=pl.lit('bin'), x=_bin_of(numbers['x']))
-    return cls.merge(total.filter(~(crowded & pl.col('kind').is_in(['num', 'text']))), numbers, words)
+    return cls.merge(total.filter(~(crowded & pl.col('kind').is_in(['num', 'text']))), numbers, *words)
 
 def _bin_of(x): return pl.Series(leading_bits(x.fill_null(0.).to_numpy())).set(x.is_null(), None)
 
@@ -322,7 +322,8 @@ def pieces(self:Tokenizer,
     texts:pl.Series # distinct texts
 )->tuple[np.ndarray, np.ndarray]: # (n + 1,) where the pieces of each text begin, and their ids
     "Ids of the byte-level pieces of each text; each distinct word is encoded once"
-    if self._pieces_of is None or len(self._pieces_of[0]) > max_kept_texts: self._pieces_of = pl.Series([], dtype=pl.String), np.zeros(1, np.int64), np.empty(0, np.int64)
+    if self._pieces_of is None or len(self._pieces_of[0]) > max_kept_texts:
+        self._pieces_of = pl.Series([], dtype=pl.String), np.zeros(1, np.int64), np.empty(0, np.int64)
     place = _places(texts, self._pieces_of[0])
     if len(new := texts.filter(place.is_null())):
         self._pieces_of = self._cut(new)
