@@ -336,6 +336,7 @@ class Spill:
         self.schemas = [s.read(s.wide().collect_schema) for s in sources]
         self.no_entity = [0]*len(sources)  # rows that are nobody's
         self.sizes = np.zeros((len(sources), n_shards), np.int64)  # rows of each source and shard
+        self.widths = np.array([[len(s)] for s in self.schemas])  # values in a row
 
     def fill(self,
         j:int # which source
@@ -356,13 +357,13 @@ class Spill:
     def _file(self, j, k): return self.folder/f'{j}_{k}.arrows'
 
     def groups(self,
-        rows:float # about how many at a time
+        values:float # about how many at a time
     ): # lists of shards
-        "Shards side by side that have so many rows together, or one that has more"
+        "Shards side by side that have so many values together, or one that has more"
         group = []
         for k in range(self.n_shards):
             group.append(k)
-            if k == self.n_shards - 1 or self.sizes[:, group].sum() >= rows:
+            if k == self.n_shards - 1 or (self.sizes[:, group]*self.widths).sum() >= values:
                 yield group
                 group = []
 
@@ -696,7 +697,7 @@ def _spilled(self:PRAGMADataset, n_shards):
 
 def _marked_parts(spill, j, point):
     "The marked rows of a source, some shards at a time"
-    for shards in spill.groups(300_000/point.per_entity): yield marked(spill.rows(j, shards), spill.sources[j], point)
+    for shards in spill.groups(2_400_000/point.per_entity): yield marked(spill.rows(j, shards), spill.sources[j], point)
 
 def _first_parts(spill, j, point):
     "The same while they are dealt out; or after that, where all rows of an entity are needed together"
@@ -987,7 +988,7 @@ def read_manifest(
     return read_record(path/'manifest.json', 'manifest', manifest_version)
 
 # %% ../nbs/03_data.ipynb #bd00957e
-_rows_at_once = 200_000  # small shards are encoded together up to so many rows
+_values_at_once = 1_600_000  # small shards are encoded together up to so many values of the tables
 
 @patch
 def _write(self:PRAGMADataset, point, n_shards, progress, keep_value, tok):
@@ -1000,7 +1001,7 @@ def _write(self:PRAGMADataset, point, n_shards, progress, keep_value, tok):
         staging, schema = Staging(self.out_path), _schema(self.entity_col, point.record_type)
         asked = [__version__, manifest_version, point.digest(), n_shards, keep_value, self.split, tok.fingerprint,
                  [[s.name, s.roles, s.time_unit] for s in self.sources]]
-        for shards in _bar(list(spill.groups(_rows_at_once/point.per_entity)), progress):
+        for shards in _bar(list(spill.groups(_values_at_once/point.per_entity)), progress):
             made = {k: hashlib.blake2b(json.dumps([asked, spill.digest(k)]).encode()).hexdigest() for k in shards}
             if not (shards := [k for k in shards if not staging.finished(k, made[k])]): continue
             frames = [only_kept(marked(spill.rows(j, shards), s, point)) for j, s in enumerate(self.sources)]

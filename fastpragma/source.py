@@ -522,10 +522,12 @@ def _streamed(lf, rows):
 
 @patch
 def batches(self:DataSource,
-    rows:int=300_000 # of each part; the last may have fewer
+    rows:int|None=None # of each part; the last may have fewer; None: 2.4 million values
 ): # frames of the wide view
     "The wide view in parts"
-    parts, rest = _streamed(self.wide(), rows), None
+    lf = self.wide()
+    rows = rows or max(1, 2_400_000//len(self.read(lf.collect_schema)))
+    parts, rest = _streamed(lf, rows), None
     while (part := self.read(lambda: next(parts, None))) is not None:
         if rest is not None: part = pl.concat([rest, part])
         whole = len(part)//rows*rows
