@@ -10,7 +10,7 @@ import numpy as np
 
 # %% ../nbs/01_buckets.ipynb #9dd2941a
 def edge_neighbours(
-    x:np.ndarray, # (m,) float64: distinct finite values other than zero, in any order
+    x:np.ndarray, # (m,) float64, at least one: distinct finite values other than zero, in any order
     n:np.ndarray, # (m,) int64: how often each was seen
     num_buckets:int=100, # buckets for values other than zero
 )->tuple[np.ndarray, np.ndarray, np.ndarray]: # three of (num_buckets-1,): the value before each edge, the one after, and where between them it lies

@@ -5,8 +5,7 @@
 # %% auto #0
 __all__ = ['key_specials', 'val_specials', 'PAD', 'MASK', 'UNK', 'token_columns', 'entity_columns', 'reserved_value',
            'time_units', 'Field', 'float_text', 'text_expr', 'number_exprs', 'time_exprs', 'check_whole',
-           'check_entity', 'DataSource', 'as_lazy', 'scan', 'Shown', 'entity_expr', 'value_expr', 'order_expr',
-           'read_values']
+           'check_entity', 'DataSource', 'as_lazy', 'scan', 'Shown', 'entity_expr', 'read_values']
 
 # %% ../nbs/00_source.ipynb #044ecedf
 import difflib, inspect, queue, re, threading
@@ -446,7 +445,7 @@ def entity_expr(
     if dtype.is_integer() or isinstance(dtype, pl.Decimal): return pl.col(col).cast(pl.Int64)
     return pl.when(pl.col(col).cast(pl.String) != '').then(pl.col(col).cast(pl.String))
 
-def value_expr(
+def _value_expr(
     col:str, # column of a field
     dtype:pl.DataType, # its type
     role:str # cat, num, signed or text
@@ -457,7 +456,7 @@ def value_expr(
     if role in ('cat', 'text'): return text_expr(col, dtype)
     return pl.col(col).cast(pl.Int8) if dtype == pl.Boolean else pl.col(col).cast(pl.String)
 
-def order_expr(
+def _order_expr(
     col:str, # an `order_col`
     dtype:pl.DataType # its type
 )->pl.Expr: # of a type that any file format can hold, in the same order
@@ -481,8 +480,8 @@ def wide(self:DataSource)->pl.LazyFrame: # entity, s, ns (with `time_col`), ks, 
     cols = [entity_expr(at[self.entity_col], self.schema[self.entity_col]).alias('entity')]
     if self.time_col: cols += times(self.time_col, 's', 'ns')
     if self.known_col: cols += times(self.known_col, 'ks', 'kns')
-    if self.order_col: cols.append(order_expr(at[self.order_col], self.schema[self.order_col]).alias('ord'))
-    for i, (name, role) in enumerate(self.fields): cols.append(value_expr(at[name], self.schema[name], role).alias(f'v{i}'))
+    if self.order_col: cols.append(_order_expr(at[self.order_col], self.schema[self.order_col]).alias('ord'))
+    for i, (name, role) in enumerate(self.fields): cols.append(_value_expr(at[name], self.schema[name], role).alias(f'v{i}'))
     for j, name in enumerate(self.lifelong): cols += times(name, f'm{j}', f'mn{j}')
     return self.lf.rename(at).select(cols)
 
