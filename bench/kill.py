@@ -31,7 +31,6 @@ ds.write_kv('2024-10-01', n_shards=40, progress=False)
 """
 STAGES = {  # what the folder looks like when a stage has begun
     'deal out and fit': lambda out: True,
-    'second dealing': lambda out: (out/'.spill').exists() and time.monotonic() - begun > .5,
     'encode': lambda out: (out/'.staging').exists(),
     'half encoded': lambda out: (out/'.staging/shard_20.parquet').exists(),
     'move': lambda out: (out/'.staging/manifest.json').exists()}
@@ -62,7 +61,6 @@ def readable(out):
 
 
 def main(kills, seed):
-    global begun
     rng, reused, seen = random.Random(seed), 0, {}
     with tempfile.TemporaryDirectory() as d:
         old, good, out = Path(d)/'old', Path(d)/'good', Path(d)/'out'
@@ -74,7 +72,7 @@ def main(kills, seed):
             stage = list(STAGES)[k % len(STAGES)]
             shutil.rmtree(out, ignore_errors=True)
             shutil.copytree(old, out)
-            run, begun = start(out), time.monotonic()
+            run = start(out)
             while run.poll() is None and not STAGES[stage](out): pass
             time.sleep(rng.random()*(.4 if stage != 'move' else .004))
             run.kill()
@@ -86,6 +84,8 @@ def main(kills, seed):
                 assert seen_by_readers(files(out)) == seen_by_readers(before), 'the old dataset changed'
                 assert read == '300', read
             elif not manifest: assert 'its writing did not finish' in read, read
+            else: assert seen_by_readers(files(out)) == seen_by_readers(expected), 'a new manifest beside other files'
+            new = manifest and files(out)['manifest.json'] == expected['manifest.json']
             finished = [*out.glob('.staging/shard_*.parquet'), *([] if manifest else out.glob('shard_*.parquet'))]
             staged = {(f.stat().st_ino, f.stat().st_mtime_ns) for f in finished}
             whole(out)
@@ -93,7 +93,7 @@ def main(kills, seed):
             assert not [f for f in out.iterdir() if f.is_dir()], 'a folder was left'
             taken = sum((f.stat().st_ino, f.stat().st_mtime_ns) in staged for f in out.glob('shard_*.parquet'))
             reused += taken
-            where = f'{stage}: ' + ('too late' if not killed else 'old dataset whole' if manifest else 'no manifest')
+            where = f'{stage}: ' + ('too late' if not killed else 'no manifest' if not manifest else 'new dataset whole' if new else 'old dataset whole')
             seen[where] = seen.get(where, 0) + 1
             print(f'kill {k + 1:2} {where:45} finished shards taken over: {taken}', flush=True)
     print(f'{kills} kills, {len(expected)} files equal each time, {reused} finished shards taken over')

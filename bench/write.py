@@ -2,14 +2,14 @@
 
     python bench/write.py [--events 1 10 50] [--runs 3] [--peer DIR] [--work DIR]
 
-Numbers of events are in millions. Every write is a process of its own, so that its memory is its own; tables are made once, by another process. Medians of
-`--runs` runs for up to a million events, one run for more. `--peer DIR` adds the public package of the same name, put there with
-`pip install --no-deps --target DIR fastpragma==0.0.20`. `--work DIR` keeps tables and datasets elsewhere than in a temporary folder.
+Numbers of events are in millions. Every write is a process of its own, so that its memory is its own; tables are made once, by another process. Of
+`--runs` runs for up to a million events the one with the median CPU time is shown; one run for more. `--peer DIR` adds the public package of the same
+name, put there with `pip install --no-deps --target DIR fastpragma==0.0.20`. `--work DIR` keeps tables and datasets elsewhere than in a temporary folder.
 """
 import argparse
 import json
 import resource
-import statistics
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -111,7 +111,8 @@ def copy(out):
 def alone(*args):
     "Run one of the functions above in a process of its own; adds wall time and peak memory"
     began = time.perf_counter()
-    run = subprocess.run([sys.executable, '-W', 'ignore', __file__, '--one', *map(str, args)], capture_output=True, text=True)
+    what, *rest = args
+    run = subprocess.run([sys.executable, '-W', 'ignore', __file__, '--one', what, json.dumps(rest, default=str)], capture_output=True, text=True)
     if run.returncode: raise SystemExit(run.stderr)
     return dict(json.loads(run.stdout.splitlines()[-1]), wall=time.perf_counter() - began)
 
@@ -121,7 +122,7 @@ def one(what, *args):
     print('\n' + json.dumps(dict(found, rss=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss*1024/1e9)))
 
 
-def median(runs): return {k: statistics.median(r[k] for r in runs) for k in runs[0] if k != 'stages'}
+def median(runs): return sorted(runs, key=lambda r: r['cpu'])[len(runs)//2]
 
 
 def main(args):
@@ -133,33 +134,32 @@ def main(args):
                 alone('make', tables, kind, millions)
                 ours, copies, others = [], [], []
                 for _ in range(runs):
-                    subprocess.run(['rm', '-rf', out])
+                    shutil.rmtree(out, ignore_errors=True)
                     ours.append(alone('write', tables, kind, out, args.shards))
                     copies.append(alone('copy', out))
                     if args.peer and millions <= 1 and kind == 'plain': others.append(alone('peer', tables, kind, Path(d)/'peer', args.peer))
-                    subprocess.run(['rm', '-rf', Path(d)/'peer'])
-                rows.append(row := (millions, kind, median(ours), ours[0]['stages'], median(copies), median(others) if others else None))
+                    shutil.rmtree(Path(d)/'peer', ignore_errors=True)
+                rows.append(row := (millions, kind, median(ours), median(copies), median(others) if others else None))
                 show(row)
-                subprocess.run(['rm', '-rf', tables, out])
+                shutil.rmtree(tables)
     ratios(rows)
 
 
 def show(row):
-    millions, kind, o, stages, c, p = row
+    millions, kind, o, c, p = row
     print(f'{millions:g} M events, {kind}: {o["events"]:,.0f} events, {o["tokens"]:,.0f} tokens, {o["bytes"]/o["tokens"]:.1f} bytes a token\n'
           f'  {o["cpu"]:.1f} CPU s, {o["wall"]:.1f} s wall, peak {o["rss"]:.2f} GB; {o["events"]/o["cpu"]:,.0f} events and '
           f'{o["tokens"]/o["cpu"]:,.0f} tokens per CPU s; a copy of the shards takes {c["cpu"]:.1f} CPU s: ratio {o["cpu"]/c["cpu"]:.2f}')
-    print('  ' + ', '.join(f'{k} {v/sum(stages.values()):.0%}' for k, v in stages.items()))
+    print('  ' + ', '.join(f'{k} {v/o["cpu"]:.0%}' for k, v in o['stages'].items()))
     if p: print(f'  the public package: {p["cpu"]:.1f} CPU s, peak {p["rss"]:.2f} GB: CPU 1/{p["cpu"]/o["cpu"]:.1f}, memory 1/{p["rss"]/o["rss"]:.1f}')
     sys.stdout.flush()
 
 
 def ratios(rows):
     "What grows with what"
-    of = {(m, kind): (o, stages) for m, kind, o, stages, _, _ in rows}
-    apart = lambda stages: stages.get('train the pieces', 0)
-    per_event = lambda m: of[m, 'plain'][0]['cpu']/of[m, 'plain'][0]['events']
-    per_token = lambda m, kind: (of[m, kind][0]['cpu'] - apart(of[m, kind][1]))/of[m, kind][0]['tokens']
+    of = {(m, kind): o for m, kind, o, _, _ in rows}
+    per_event = lambda m: of[m, 'plain']['cpu']/of[m, 'plain']['events']
+    per_token = lambda m, kind: (of[m, kind]['cpu'] - of[m, kind]['stages'].get('train the pieces', 0))/of[m, kind]['tokens']
     if (10, 'plain') in of and (50, 'plain') in of: print(f'CPU time per event, 50 M against 10 M: {per_event(50)/per_event(10):.2f}')
     for m in sorted({m for m, _ in of}):
         if (m, 'plain') in of and (m, 'text') in of:
@@ -170,14 +170,14 @@ def ratios(rows):
 if __name__ == '__main__':
     if sys.argv[1:2] == ['--one']:
         what, *rest = sys.argv[2:]
-        number = dict(make=(2, float), write=(3, lambda a: None if a == 'None' else int(a))).get(what, (None, None))
-        one(what, *(number[1](a) if i == number[0] else a for i, a in enumerate(rest)))
+        one(what, *json.loads(rest[0]))
     else:
         parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
         parser.add_argument('--events', type=float, nargs='+', default=[1, 10, 50])
         parser.add_argument('--kinds', nargs='+', default=KINDS, choices=KINDS)
         parser.add_argument('--runs', type=int, default=3)
-        parser.add_argument('--shards', default='100', help='of the write; None: as many as keep each near 2 million tokens')
+        shards = lambda s: None if s == 'None' else int(s)
+        parser.add_argument('--shards', type=shards, default=100, help='of the write; None: as many as keep each near 2 million tokens')
         parser.add_argument('--peer')
         parser.add_argument('--work')
         main(parser.parse_args())

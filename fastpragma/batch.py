@@ -15,6 +15,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 import polars as pl
 import torch
+from fastcore.basics import patch
 
 from .source import Shown, as_lazy, check_entity, check_whole, entity_expr
 
@@ -339,41 +340,51 @@ class Labels:
         columns:list|str|None=None, # targets: numbers or Booleans; None: all columns but `uid_col`
         missing:int|float|None=None # for an id or a label that is not there; None: a `ValueError`
     ):
-        df = as_lazy(df, 'labels', [uid_col]).collect()
-        self.columns, self.missing = [columns] if isinstance(columns, str) else columns, missing
-        if self.columns is None: self.columns = [c for c in df.columns if c != uid_col]
-        for c in [uid_col, *self.columns]:
+        columns = [columns] if isinstance(columns, str) else columns
+        every = [] if isinstance(df, (pl.LazyFrame, pl.DataFrame)) else list(getattr(df, 'column_names', getattr(df, 'columns', [])))
+        df = as_lazy(df, 'labels', every if columns is None else [uid_col, *columns]).collect()
+        columns = [c for c in df.columns if c != uid_col] if columns is None else columns
+        for c in [uid_col, *columns]:
             if c not in df.columns: _refuse_label(c, 'the table does not have it', f'Its columns are {df.columns}')
+        if not columns: _refuse_label(uid_col, 'there is no other column', 'Name the targets in `columns`')
         check_entity(_refuse_label, uid_col, df.schema[uid_col])
-        order = (ids := df.select(entity_expr(uid_col, df.schema[uid_col])).to_series()).arg_sort()
+        ids = df.select(entity_expr(uid_col, df.schema[uid_col])).to_series()
         if ids.null_count(): _refuse_label(uid_col, f'ids that are missing: {ids.null_count()}', 'Drop these rows')
-        if (twice := ids.filter(ids.is_duplicated())).len():
+        if len(twice := ids.filter(ids.is_duplicated())):
             _refuse_label(uid_col, f'ids with more than one row: {twice.n_unique()}, `{twice[0]}` for instance', 'Keep one')
+        order, self.missing = ids.arg_sort(), missing
         self.ids = np.array(ids[order].to_list(), dtype=object if ids.dtype == pl.String else np.int64)
-        self.values = {c: self._tensor(c, df[c][order]) for c in self.columns}
+        self.values = {c: self._tensor(c, df[c][order]) for c in columns}  # one more than there are ids: what an unknown one gets
 
-    def _tensor(self, name, values):
-        if not (values.dtype.is_numeric() or values.dtype in (pl.Boolean, pl.Null)):
-            _refuse_label(name, f'{values.dtype} is not a number', 'Give classes as whole numbers')
-        if values.null_count() and self.missing is None:
-            _refuse_label(name, f'labels that are missing: {values.null_count()}', 'Drop these rows, or pass `missing`')
-        whole = values.dtype.is_integer() or values.dtype == pl.Boolean
-        values = values.cast(pl.Int64 if whole else pl.Float32)
-        if values.null_count(): values = values.fill_null(self.missing)
-        return torch.from_numpy(values.to_numpy().copy())
+# %% ../nbs/04_batch.ipynb #db93a6a0
+@patch
+def _tensor(self:Labels, name, values):
+    "The labels of a column"
+    if not (values.dtype.is_numeric() or values.dtype in (pl.Boolean, pl.Null)):
+        _refuse_label(name, f'{values.dtype} is not a number', 'Give classes as whole numbers')
+    if values.null_count() and self.missing is None:
+        _refuse_label(name, f'labels that are missing: {values.null_count()}', 'Drop these rows, or pass `missing`')
+    whole = values.dtype.is_integer() or values.dtype == pl.Boolean
+    if whole and self.missing is not None and self.missing != self.missing//1:
+        _refuse_label(name, f'`missing` is {self.missing}, and the labels are whole numbers', 'Give a whole number, such as -100')
+    values = values.cast(pl.Int64 if whole else pl.Float32)
+    nobody = pl.Series(values.name, [self.missing or 0]).cast(values.dtype)
+    return torch.from_numpy(pl.concat([values.fill_null(self.missing) if values.null_count() else values, nobody]).to_numpy().copy())
 
-    def __call__(self,
-        b # a batch, or its `uids`
-    )->dict: # column → (B,) int64 or float32
-        "The targets of a batch"
-        uids = b['uids'] if isinstance(b, dict) else b
-        want = np.array(uids, dtype=self.ids.dtype)
-        at = np.minimum(np.searchsorted(self.ids, want), max(len(self.ids) - 1, 0))
-        there = self.ids[at] == want if len(self.ids) else np.zeros(len(want), bool)
-        if self.missing is None and not there.all():
-            raise ValueError(f'{(~there).sum()} of {len(want)} ids have no label, `{want[~there][0]}` for instance. Add them, or pass `missing`.')
-        if not len(self.ids): return {c: torch.full((len(want),), self.missing, dtype=v.dtype) for c, v in self.values.items()}
-        fill = lambda v: v[at] if there.all() else torch.where(torch.from_numpy(there), v[at], torch.tensor(self.missing, dtype=v.dtype))
-        return {c: fill(v) for c, v in self.values.items()}
+@patch
+def __call__(self:Labels,
+    b # a batch, or its `uids`
+)->dict: # column → (B,) int64 or float32
+    "The targets of a batch"
+    uids = list(b['uids'] if isinstance(b, dict) else b)
+    kind = str if self.ids.dtype == object else int
+    if len(uids) and len(self.ids) and not isinstance(uids[0], kind):
+        raise ValueError(f'the ids of the labels are {kind.__name__}, and those of the batch {type(uids[0]).__name__}. Cast `uid_col`.')
+    want = np.array(uids, dtype=self.ids.dtype)
+    at = np.searchsorted(self.ids, want)
+    there = self.ids[np.minimum(at, len(self.ids) - 1)] == want if len(self.ids) else np.zeros(len(want), bool)
+    if self.missing is None and not there.all():
+        raise ValueError(f'{(~there).sum()} of {len(want)} ids have no label, `{want[~there][0]}` for instance. Add them, or pass `missing`.')
+    return {c: v[np.where(there, at, len(self.ids))] for c, v in self.values.items()}
 
 def _refuse_label(col, what, cure): raise ValueError(f'labels, column `{col}`: {what}. {cure}.')

@@ -181,7 +181,7 @@ _limit_of = dict(profile_toks='max_profile_toks', lifelong_toks='max_lifelong_to
 
 @patch(as_prop=True)
 def cut(self:PRAGMADataLoader)->dict: # tokens (of them profile_toks, lifelong_toks, event_toks), events, long_events (shortened), users (who lost any)
-    "How much the limits leave out of an epoch"
+    "How much the limits leave out of an epoch over all users, whatever the `split`"
     cuts = [c for _, c in self._user_sizes()]
     return {k: sum(c[k] for c in cuts) for k in ('tokens', 'profile_toks', 'lifelong_toks', 'event_toks', 'events', 'long_events', 'users')}
 
@@ -230,7 +230,7 @@ class EpochDataLoader(DataLoader):
     def __repr__(self): return f'{self.dataset!r} with {self.num_workers} workers'
     @property
     def cut(self)->dict:
-        "How much the limits leave out of an epoch"
+        "How much the limits leave out of an epoch over all users, whatever the `split`"
         return self.dataset.cut
 
     def __iter__(self):
