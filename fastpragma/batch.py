@@ -378,7 +378,7 @@ def __call__(self:Labels,
     "The targets of a batch"
     uids = list(b['uids'] if isinstance(b, dict) else b)
     kind = str if self.ids.dtype == object else int
-    if len(uids) and len(self.ids) and not isinstance(uids[0], kind):
+    if len(uids) and len(self.ids) and isinstance(uids[0], str) != (kind is str):
         raise ValueError(f'the ids of the labels are {kind.__name__}, and those of the batch {type(uids[0]).__name__}. Cast `uid_col`.')
     want = np.array(uids, dtype=self.ids.dtype)
     at = np.searchsorted(self.ids, want)
