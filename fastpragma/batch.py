@@ -351,7 +351,7 @@ class Labels:
         ids = df.select(entity_expr(uid_col, df.schema[uid_col])).to_series()
         if ids.null_count(): _refuse_label(uid_col, f'ids that are missing: {ids.null_count()}', 'Drop these rows')
         if len(twice := ids.filter(ids.is_duplicated())):
-            _refuse_label(uid_col, f'ids with more than one row: {twice.n_unique()}, `{twice[0]}` for instance', 'Keep one')
+            _refuse_label(uid_col, f'ids with more than one row: {twice.n_unique()}, `{twice[0]}` for instance', 'Keep one; of records, name the `record_id`')
         order, self.missing = ids.arg_sort(), missing
         self.ids = np.array(ids[order].to_list(), dtype=object if ids.dtype == pl.String else np.int64)
         self.values = {c: self._tensor(c, df[c][order]) for c in columns}  # one more than there are ids: what an unknown one gets
@@ -361,7 +361,7 @@ class Labels:
 def _tensor(self:Labels, name, values):
     "The labels of a column"
     if not (values.dtype.is_numeric() or values.dtype in (pl.Boolean, pl.Null)):
-        _refuse_label(name, f'{values.dtype} is not a number', 'Give classes as whole numbers')
+        _refuse_label(name, f'{values.dtype} is not a number', 'Give classes as whole numbers, or name the targets in `columns`')
     if values.null_count() and self.missing is None:
         _refuse_label(name, f'labels that are missing: {values.null_count()}', 'Drop these rows, or pass `missing`')
     whole = values.dtype.is_integer() or values.dtype == pl.Boolean
@@ -379,7 +379,8 @@ def __call__(self:Labels,
     uids = list(b['uids'] if isinstance(b, dict) else b)
     kind = str if self.ids.dtype == object else int
     if len(uids) and len(self.ids) and isinstance(uids[0], str) != (kind is str):
-        raise ValueError(f'the ids of the labels are {kind.__name__}, and those of the batch {type(uids[0]).__name__}. Cast `uid_col`.')
+        raise ValueError(f'the ids of the labels are {kind.__name__}, and those of the batch {type(uids[0]).__name__}. '
+                         'Cast `uid_col`; of records, name the `record_id`.')
     want = np.array(uids, dtype=self.ids.dtype)
     at = np.searchsorted(self.ids, want)
     there = self.ids[np.minimum(at, len(self.ids) - 1)] == want if len(self.ids) else np.zeros(len(want), bool)

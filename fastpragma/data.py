@@ -232,11 +232,12 @@ _year_1000 = -30_610_224_000  # epoch seconds
 def _rows_seen(
     src:DataSource, # a source
     frame:pl.DataFrame # some of its marked rows
-)->pl.DataFrame: # one row: rows, kept, early (before the year 1000), first, last (time)
+)->pl.DataFrame: # one row: rows, kept, early (before the year 1000), same (a date that is the evaluation point), first, last (time)
     "What doubts are made of"
     kept = pl.col('why').is_null()
     s = pl.col('s').filter(kept) if src.time_col else pl.lit(None, pl.Int64)
-    return frame.select(rows=pl.len(), kept=kept.sum(), early=(s < _year_1000).sum(), first=s.min(), last=s.max())
+    same = (kept & (pl.col('s') == pl.col('cs'))).sum() if src.time_col and src.schema[src.time_col] == pl.Date else pl.lit(0, pl.UInt32)
+    return frame.select(rows=pl.len(), kept=kept.sum(), early=(s < _year_1000).sum(), same=same, first=s.min(), last=s.max())
 
 def doubts(
     src:DataSource, # a source
@@ -244,12 +245,15 @@ def doubts(
     nobodys:int=0 # rows without an entity, not counted there
 )->list[str]: # a sentence each
     "What is written as it stands, but hardly meant"
-    rows, kept, early, first, last = seen.select(pl.col('rows', 'kept', 'early').sum(), pl.col('first').min(), pl.col('last').max()).row(0)
+    rows, kept, early, same, first, last = seen.select(pl.col('rows', 'kept', 'early', 'same').sum(), pl.col('first').min(), pl.col('last').max()).row(0)
     if not rows + nobodys: return [f'source `{src.name}` has no rows']
     if not kept: return [f'source `{src.name}`: none of its {rows + nobodys:,} rows is kept']
     if not src.time_col: return []
     says = []
     if early: says.append(f'times before the year 1000: {early:,}, the first {_iso(first, 0)}. Were years written with two digits?')
+    if same and not src.is_profile:
+        says.append(f'rows dated the very day of the evaluation point: {same:,}. They count as known at its midnight; if that is the future, '
+                    'put the point a second earlier')
     if (numeric := src.schema[src.time_col].is_numeric()) or first >= 0:
         unit = f', read as `{src.time_unit}` since 1970' if numeric else ''
         if last < 100_000_000: says.append(f'all times lie before March 1973{unit}. Is the unit right? Numbers like 20240131 must be parsed to dates')
@@ -729,7 +733,7 @@ def _look(self:PRAGMADataset, spill, point, progress, count=None, most=None):
         for frame in _first_parts(spill, j, point):
             _check_years(src, frame)
             if src.is_profile and not src.time_col:
-                twice.append(frame.filter(pl.col('record').is_not_null() & pl.col('record').is_duplicated())['entity'].unique())
+                twice.append(frame.filter(pl.struct('entity', 'record').is_duplicated())['entity'].unique())
             found.append(left_out(src, frame))
             seen.append(_rows_seen(src, frame))
             if count: counts.append(count(only_kept(frame), src))
@@ -767,7 +771,7 @@ def fit_tokenizer(self:PRAGMADataset,
     cardinality_threshold:int=100, # a text field with more distinct values is cut into pieces
     eval_time:str|float|datetime.date|pl.DataFrame|None=None, # as in `write_kv`; None: all rows, with a warning
     bpe_vocab_size:int=8_000, # pieces at most, the 256 bytes included
-    min_freq:int=1, # categories seen less often are `[UNK]`; also keeps out what would point at a person
+    min_freq:int=1, # categories seen less often are `[UNK]`
     max_values_per_key:int|None=None, # the most common categories of each key; None: all
     progress:bool=True, # show progress bars? (never in CI)
     fit_on:str|None=None, # part of the `split` to fit on, such as `train`; None: everybody
@@ -1018,6 +1022,9 @@ def _write(self:PRAGMADataset, point, n_shards, progress, keep_value, tok):
             entities, at = self._entity_rows(encoded, shards, point)
             for i, k in enumerate(shards): staging.add(k, made[k], encoded.tables(i), encoded.seen(i), entities[at[i]:at[i + 1]], schema)
     sizes, seen = staging.gather(n_shards)
+    if point.frame is not None and (missing := len(point.frame) - _total(sizes)['entities']):
+        nothing = pl.DataFrame([(_points, None, 'nothing is known up to the evaluation point', missing)], schema=_report, orient='row')
+        self.report = pl.concat([self.report, nothing])
     tok.save(staging.folder/'tokenizer.json')
     self.tok, self.drift = tok, tok.drift(seen)
     unknown = self.drift.filter((pl.col('part') == '[UNK]') & (pl.col('now') > .05) & (pl.col('now') > pl.col('fit')))
@@ -1034,7 +1041,7 @@ def _manifest(self:PRAGMADataset, point, tok, sizes, seen, keep_value):
     "What is written, from what, and what was left out"
     return dict(entity_col=self.entity_col, eval_time=point.describe(), n_shards=len(sizes), keep_value=keep_value, split=self.split, tokenizer=tok.fingerprint,
                 sources=[_declared(s) for s in self.sources], shards=[dict(file=f'shard_{k}.parquet', **s) for k, s in enumerate(sizes)], total=_total(sizes),
-                keys={key: dict(tokens=n[0], unknown=n[1]) for key, n in sorted(seen.items())}, left_out=self.report.to_dicts())
+                seen=dict(sorted(seen.items())), left_out=self.report.to_dicts())
 
 def _declared(src):
     "What was said of a source"
@@ -1102,7 +1109,7 @@ def drop_entities(
 
 def _as_text(ids):
     "Distinct ids as texts"
-    ids = pl.Series('ids', list(ids) if isinstance(ids, (set, frozenset)) else listify(ids) if isinstance(ids, (str, int)) else ids)
+    ids = pl.Series('ids', list(ids) if isinstance(ids, (set, frozenset)) else listify(ids) if isinstance(ids, (str, int)) else ids, strict=False)
     def refuse(col, what, cure): raise ValueError(f'`ids` are {ids.dtype}. Give integers or text, as the entity column has them.')
     check_entity(refuse, 'ids', ids.dtype)
     return ids.cast(pl.String).drop_nulls().unique()

@@ -366,7 +366,7 @@ def _cut(self:Tokenizer, new):
     words = pl.DataFrame(dict(t=np.arange(len(new)), word=new.str.extract_all(_words))).explode('word').drop_nulls('word')
     codes, distinct_words = distinct(words['word'])
     cut = [e.ids for e in self.bpe.encode_batch(distinct_words.to_list(), add_special_tokens=False)]
-    at, flat = np.append(0, np.cumsum([len(c) for c in cut])), np.fromiter(chain.from_iterable(cut), dtype=np.int64)
+    at, flat = np.append(0, np.cumsum([len(c) for c in cut], dtype=np.int64)), np.fromiter(chain.from_iterable(cut), dtype=np.int64)
     _, token = _expand(codes, at)
     n = np.bincount(words['t'].to_numpy(), weights=np.diff(at)[codes], minlength=len(new)).astype(np.int64)
     return pl.concat([kept, new]), np.append(first, first[-1] + np.cumsum(n)), np.append(ids, flat[token] + len(self.val_vocab))
