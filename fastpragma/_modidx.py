@@ -113,6 +113,7 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                  'fastpragma.data._rows_seen': ('data.html#_rows_seen', 'fastpragma/data.py'),
                                  'fastpragma.data._runs': ('data.html#_runs', 'fastpragma/data.py'),
                                  'fastpragma.data._schema': ('data.html#_schema', 'fastpragma/data.py'),
+                                 'fastpragma.data._system_says': ('data.html#_system_says', 'fastpragma/data.py'),
                                  'fastpragma.data._total': ('data.html#_total', 'fastpragma/data.py'),
                                  'fastpragma.data._unknown_tokens': ('data.html#_unknown_tokens', 'fastpragma/data.py'),
                                  'fastpragma.data._whole_file': ('data.html#_whole_file', 'fastpragma/data.py'),

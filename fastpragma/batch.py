@@ -340,7 +340,8 @@ class Labels:
         columns:list|str|None=None, # targets: numbers or Booleans; None: all columns but `uid_col`
         missing:int|float|None=None # for an id or a label that is not there; None: a `ValueError`
     ):
-        columns = [columns] if isinstance(columns, str) else columns
+        columns = [columns] if isinstance(columns, str) else columns if columns is None else list(columns)
+        if missing is not None and not isinstance(missing, (int, float)): raise TypeError(f'`missing` is {missing!r}. Give a number.')
         every = [] if isinstance(df, (pl.LazyFrame, pl.DataFrame)) else list(getattr(df, 'column_names', getattr(df, 'columns', [])))
         df = as_lazy(df, 'labels', every if columns is None else [uid_col, *columns]).collect()
         columns = [c for c in df.columns if c != uid_col] if columns is None else columns
@@ -360,6 +361,7 @@ class Labels:
 @patch
 def _tensor(self:Labels, name, values):
     "The labels of a column"
+    if values.dtype.is_float(): values = values.fill_nan(None)
     if not (values.dtype.is_numeric() or values.dtype in (pl.Boolean, pl.Null)):
         _refuse_label(name, f'{values.dtype} is not a number', 'Give classes as whole numbers, or name the targets in `columns`')
     if values.null_count() and self.missing is None:

@@ -37,8 +37,8 @@ def bucket_edges(
 def leading_bits(
     x:np.ndarray, # (n,) float64
 )->np.ndarray: # (n,) float64: nearest to zero in the same bin
-    "The bin of each value: itself without its last 40 bits"
-    return (np.ascontiguousarray(x).view(np.int64) & np.int64(-1 << 40)).view(np.float64)
+    "The bin of each value: itself without its last 42 bits"
+    return (np.ascontiguousarray(x).view(np.int64) & np.int64(-1 << 42)).view(np.float64)
 
 # %% ../nbs/01_buckets.ipynb #15f190fc
 def to_bucket(

@@ -107,7 +107,7 @@ def _eval_times(t, entity_col):
         if c not in df.columns: raise ValueError(f'the {_points} has no column `{c}`, only {df.columns}.')
     check_entity(refuse, entity_col, df.schema[entity_col])
     cols = dict(entity=df.get_column(entity_col), t=df.get_column('eval_time'))
-    if 'record_id' in df.columns:
+    if 'record_id' in df.columns and entity_col != 'record_id':
         check_entity(refuse, 'record_id', df.schema['record_id'])
         cols['record'] = df.get_column('record_id')
     df = pl.DataFrame(cols)
@@ -459,7 +459,7 @@ class Encoded:
         first = -1 if sources[0].is_profile else 0
         frames = [f if 'shard' in f.columns else f.with_columns(shard=pl.lit(0, pl.Int32)) for f in frames]
         frames = [f.sort('ord', nulls_last=True, maintain_order=True) if 'ord' in f.columns else f for f in frames]
-        self.tok, self.units, self.blocks = tok, order_units(dict(enumerate(frames, first))), []
+        self.tok, self.units, self.blocks, self.bare = tok, order_units(dict(enumerate(frames, first))), [], []
         self.bounds = np.searchsorted(self.units['shard'].to_numpy(), np.arange(n_shards + 1))  # where the units of each shard begin
         self.start, size = _runs(self.units['record'])
         self.n, self.milestones = np.zeros(len(self.units), np.int64), np.zeros(len(self.units), np.int64)  # tokens of each unit
@@ -467,7 +467,7 @@ class Encoded:
         for j, (frame, src) in enumerate(zip(frames, sources), first):
             unit = np.flatnonzero(source == j)
             self._add(frame, self.units['n'].to_numpy()[unit], src, unit, alone[unit] | (j >= 0))
-        self.blocks.sort(key=lambda b: tok.key_vocab[b[0].key])
+        self.blocks = sorted(self.blocks + self.bare, key=lambda b: tok.key_vocab[b[0].key])
         self._name_texts(keep_value)
 
     def _add(self, frame, order, src, unit, must):
@@ -478,7 +478,8 @@ class Encoded:
         for b in blocks: self.n[unit] += np.diff(b.first)[b.codes]
         bare = (self.n[unit] == 0) & must
         self.n[unit] += bare
-        self.blocks += [(b, unit) for b in blocks] + ([(_unknown_tokens(bare, src), unit)] if bare.any() else [])
+        self.blocks += [(b, unit) for b in blocks]
+        if bare.any(): self.bare.append((_unknown_tokens(bare, src), unit))
 
     def _name_texts(self, keep):
         "All distinct texts, in an order that has nothing to do with that of the rows, and which of them each token has"
@@ -510,6 +511,7 @@ def seen(self:Encoded,
     "What kinds of tokens each key has"
     found = {}
     for b, unit in self.blocks:
+        if any(b is bare for bare, _ in self.bare): continue  # nothing was there to be known
         now = self.tok.count_tokens(b._replace(codes=b.codes[slice(*np.searchsorted(unit, self.bounds[i:i + 2]))]))
         if now is not None: found[b.key] = [x + y for x, y in zip(found.get(b.key, [0]*len(now)), now)]
     return found
@@ -581,7 +583,7 @@ class PRAGMADataset:
         _check_split(split)
         self.split = split
         self.profile, self.events, self.entity_col = profile, listify(events), entity_col
-        self.out_path = Path(out_path) if out_path is not None else None
+        self.out_path = Path(out_path).expanduser() if out_path is not None else None
         self.sources = listify(profile) + self.events
         if not isinstance(entity_col, str):
             raise TypeError(f'`entity_col` is {type(entity_col).__name__}. Give the name of a column; several event sources go into one list.')
@@ -645,13 +647,26 @@ def show_summary(self:PRAGMADataset)->pl.DataFrame: # a row per source: rows, en
     return pl.DataFrame(rows, schema={k: pl.String if k in text else pl.Int64 for k in rows[0]})
 
 # %% ../nbs/03_data.ipynb #3d65c7b4
+_cure_of = {**dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), 'Make room'),
+            **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), 'Get the right to write there, or name another `out_path`'),
+            **dict.fromkeys((errno.ENOTDIR, errno.EEXIST, errno.EISDIR), 'Move away what stands in its place, or name another `out_path`')}
+
+@contextmanager
+def _system_says(folder):
+    "What the system refuses becomes an `OSError` with a sentence"
+    try: yield
+    except OSError as e:
+        if e.errno not in _cure_of: raise
+        raise OSError(e.errno, f'{folder} cannot be written ({os.strerror(e.errno)}). {_cure_of[e.errno]}, and run the same call again; '
+                               'a dataset that was there is still there') from e
+
 @contextmanager
 def only_writer(
     folder:Path # of a dataset
 ):
-    "Hold the folder's lock, or refuse with a `ValueError`; what the system refuses becomes an `OSError` with a sentence"
+    "Hold the folder's lock, or refuse with a `ValueError`; what the system refuses is an `OSError` with a sentence"
     if folder.exists() and not folder.is_dir(): raise ValueError(f'`out_path` {folder} is a file. Name a folder.')
-    try:
+    with _system_says(folder):
         folder.mkdir(parents=True, exist_ok=True)
         lock, holder = FileLock(folder/'.lock', timeout=0), folder/'.writer'
         try: lock.acquire()
@@ -665,22 +680,12 @@ def only_writer(
         finally:
             holder.unlink(missing_ok=True)
             lock.release()
-    except OSError as e:
-        cure = _cure_of.get(e.errno)
-        if cure is None: raise
-        says = f'{folder} cannot be written ({os.strerror(e.errno)}). {cure}, and run the same call again; a dataset that was there is still there'
-        raise OSError(e.errno, says) from e
-
-_cure_of = {**dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), 'Make room'),
-            **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), 'Get the right to write there, or name another `out_path`')}
 
 @patch
 @contextmanager
 def _home(self:PRAGMADataset):
     "The right to write to `out_path`, if there is one"
-    if self.out_path is None: yield
-    else:
-        with only_writer(self.out_path): yield
+    with only_writer(self.out_path) if self.out_path is not None else _system_says(tempfile.gettempdir()): yield
 
 @patch
 def _saved(self:PRAGMADataset):
@@ -749,18 +754,18 @@ def _look(self:PRAGMADataset, spill, point, progress, count=None, most=None):
     return counted
 
 # %% ../nbs/03_data.ipynb #235ed4b4
-_most_values = 300_000  # a key with more distinct numbers or texts is counted coarsely first
+_most_values = 1_000_000  # distinct numbers of all keys together; a key with more than its part is counted coarsely first
 
 @patch
 def _fit(self:PRAGMADataset, spill, point, progress, fit_on=None, **options):
     "Count, where numbers are very many twice, and finish"
     num_buckets = options.get('num_buckets', 100)
-    def count(frame, src, keys=None):
-        return Tokenizer.partial(frame if fit_on is None else frame.filter(split_of(frame['entity'], self.split) == fit_on), src, keys)
-    most = max(_most_values, options.get('cardinality_threshold', 0) + 1)
+    most = max(10_000, _most_values//max(1, sum(len(s.conts) for s in self.sources)), options.get('cardinality_threshold', 0) + 1)
+    def count(frame, src, keys=None, most=most):
+        return Tokenizer.partial(frame if fit_on is None else frame.filter(split_of(frame['entity'], self.split) == fit_on), src, keys, most)
     counts = Tokenizer.merge(*self._look(spill, point, progress, count, most), most=most)
     if len(bins := Tokenizer.edge_bins(counts, self.sources, num_buckets)):
-        again = [Tokenizer.within(count(only_kept(frame), src, bins['key'].unique().to_list()), bins)
+        again = [Tokenizer.within(count(only_kept(frame), src, bins['key'].unique().to_list(), None), bins)
                  for j, src in enumerate(self.sources) for frame in _marked_parts(spill, j, point)]
         counts = Tokenizer.merge(Tokenizer.within(counts, bins, 'anti'), *again)
     return Tokenizer.finish(counts, self.sources, eval_time=point.latest, fitted_on=fit_on, **options)
@@ -777,7 +782,7 @@ def fit_tokenizer(self:PRAGMADataset,
     fit_on:str|None=None, # part of the `split` to fit on, such as `train`; None: everybody
 )->Tokenizer:
     "Fit on what would be written; the tokenizer is kept in `tok`"
-    if fit_on is not None and fit_on not in (self.split or {}):
+    if fit_on is not None and fit_on not in list(self.split or ()):
         raise ValueError(f'`fit_on` is {fit_on!r}, and the dataset has {"the parts " + ", ".join(self.split) if self.split else "no split"}. '
                          "Pass split=dict(train=.8, valid=.2) to PRAGMADataset, and one of its names here.")
     options = check_fit(dict(num_buckets=num_buckets, cardinality_threshold=cardinality_threshold, bpe_vocab_size=bpe_vocab_size, min_freq=min_freq,
@@ -888,7 +893,8 @@ def write_kv(self:PRAGMADataset,
     if self.out_path is None: raise ValueError('there is no folder to write to. Pass `out_path` to PRAGMADataset.')
     if eval_time is None: raise ValueError('`eval_time` is None. Say up to when the history is known.')
     if tok is not None and not isinstance(tok, Tokenizer): raise TypeError(f'`tok` is {type(tok).__name__}. Give a Tokenizer: Tokenizer.load(path).')
-    n_shards = None if n_shards is None else check_whole('n_shards', n_shards, 1)
+    if not isinstance(keep_value, (bool, np.bool_)): raise TypeError(f'`keep_value` is {keep_value!r}. Give True or False.')
+    n_shards, keep_value = None if n_shards is None else check_whole('n_shards', n_shards, 1), bool(keep_value)
     point = EvalPoint(eval_time, self.entity_col, self.entity_type)
     with self._home(): tok, says = self._write(point, n_shards or self._auto_shards(point), progress, keep_value, tok)
     for say in [*says, *_in_words(self.report), *self.doubts]: warnings.warn(say, stacklevel=2)
@@ -935,7 +941,9 @@ class Staging:
     )->bool:
         "Is the shard there already?"
         name = f'shard_{k}.parquet'
-        if not (self.folder/f'entities_{k}.arrow').exists() or self._entities(k).schema.metadata[b'made'].decode() != made: return False
+        try: told = self._entities(k).schema.metadata[b'made'].decode()
+        except (OSError, pa.ArrowException): return False  # not there, or damaged
+        if told != made: return False
         return (self.folder/name).exists() or (self.complete and (self.out/name).exists())
 
     def add(self,
@@ -1012,7 +1020,7 @@ def _write(self:PRAGMADataset, point, n_shards, progress, keep_value, tok):
         if fitted: tok = self._fit(spill, point, progress)
         else: self._look(spill, point, progress)
         staging, schema = Staging(self.out_path), _schema(self.entity_col, point.record_type)
-        asked = [__version__, manifest_version, point.digest(), n_shards, keep_value, self.split, tok.fingerprint,
+        asked = [__version__, manifest_version, self.entity_col, point.digest(), n_shards, keep_value, self.split, tok.fingerprint,
                  [_declared(s) for s in self.sources]]
         for shards in _bar(list(spill.groups(_values_at_once/point.per_entity)), progress):
             made = {k: hashlib.blake2b(json.dumps([asked, spill.digest(k)]).encode()).hexdigest() for k in shards}
@@ -1109,7 +1117,8 @@ def drop_entities(
 
 def _as_text(ids):
     "Distinct ids as texts"
-    ids = pl.Series('ids', list(ids) if isinstance(ids, (set, frozenset)) else listify(ids) if isinstance(ids, (str, int)) else ids, strict=False)
+    if not hasattr(ids, '__len__') and not isinstance(ids, (int, np.integer)): raise TypeError(f'`ids` is {ids!r}. Give a list or a column of ids.')
+    ids = pl.Series('ids', list(ids) if isinstance(ids, (set, frozenset)) else listify(ids) if isinstance(ids, (str, int, np.integer)) else ids, strict=False)
     def refuse(col, what, cure): raise ValueError(f'`ids` are {ids.dtype}. Give integers or text, as the entity column has them.')
     check_entity(refuse, 'ids', ids.dtype)
     return ids.cast(pl.String).drop_nulls().unique()

@@ -293,7 +293,7 @@ def from_path(cls:PRAGMADataLoader,
 
 def _part(path, manifest, split):
     "Positions in each shard of the entities of one part"
-    if split not in (manifest['split'] or {}):
+    if split not in list(manifest['split'] or ()):
         has = f'the parts {", ".join(manifest["split"])}' if manifest['split'] else 'no split'
         raise ValueError(f'`split` is {split!r}, and {path} has {has}. Pass split=dict(train=.8, valid=.2) to PRAGMADataset when it is written.')
     table = pq.read_table(path/'entities.parquet', columns=['shard', 'split'])

@@ -119,7 +119,7 @@ def check_entity(
         refuse(col, f'the entity column is {dtype}', 'Fractions do not name entities: cast it to an integer or to text')
     if not (dtype.is_integer() or isinstance(dtype, pl.Decimal) or dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)):
         refuse(col, f'the entity column is {dtype}', 'Cast it to an integer or to text')
-    if col in token_columns + entity_columns:
+    if col in token_columns + entity_columns + ['record_of', 'eval_time', 'split']:
         refuse(col, 'the entity column has the name of a column that the package writes', f'Rename it, to `{col}_of` for instance')
 
 def _check_time(refuse, col, dtype):
@@ -200,7 +200,7 @@ def read(self:DataSource,
     try: return collect(**kwargs)
     except _unreadable as e:
         says = re.sub(rf"'{_wide}(\d+)'", lambda m: f"'{self.schema.names()[int(m[1])]}'", str(e).split('\n')[0].strip())
-        says = re.sub(r'(\["(?:[^"\\]|\\.)*"), .*\]', r'\1, …]', says)  # one value is enough, and may be a person's id
+        says = re.sub(r'(\[(?:"(?:[^"\\]|\\.)*"|[^"\],]+)), .*\]', r'\1, …]', says)  # one value is enough, and may be a person's id
         col = re.search(r"column '(.+?)'", says)
         cure = next((cure for sign, cure in _cures.items() if sign in says), 'Read it with polars or pandas, and pass the frame')
         raise ValueError(f'source `{self.name}` cannot be read: {says}. {cure.format(col=col[1] if col else "column")}.') from e
@@ -241,7 +241,7 @@ def as_lazy(
     if isinstance(df, pl.LazyFrame): return df
     if isinstance(df, pl.DataFrame): return df.lazy()
     pandas = hasattr(df, 'select_dtypes')
-    if not pandas and not hasattr(df, '__arrow_c_stream__') and not hasattr(df, '__arrow_c_array__'):
+    if type(df).__name__ == 'Series' or (not pandas and not hasattr(df, '__arrow_c_stream__') and not hasattr(df, '__arrow_c_array__')):
         raise TypeError(f'source `{name}`: {type(df).__name__} is not a table. '
                         'Give a polars, pandas or pyarrow frame, or use `DataSource.from_file` for a path.')
     if not pandas: df = pa.table(df)
@@ -302,7 +302,8 @@ def _check(self:DataSource):
     self._check_kind()
     check_entity(self.refuse, self.entity_col, self.schema[self.entity_col])
     for f in self.fields: _check_field(self.refuse, f, self.schema[f.name])
-    if self.order_col and not _is_plain(dtype := self.schema[self.order_col]): self.refuse(self.order_col, f'{dtype} has no order', 'Name a plain column')
+    if self.order_col and (not _is_plain(dtype := self.schema[self.order_col]) or dtype in (pl.Int128, pl.UInt128)):
+        self.refuse(self.order_col, f'{dtype} has no order here', 'Name a plain column, of 64 bits at most')
 
 @patch
 def _check_kind(self:DataSource):
@@ -507,13 +508,13 @@ def _streamed(lf, rows):
         return True  # nobody waits any more: stop
     def run():
         try: lf.sink_batches(put, chunk_size=rows, maintain_order=True, engine='streaming')
-        except _unreadable as e: put(e)
+        except BaseException as e: put(e)
         else: put(None)
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     try:
         while (part := parts.get()) is not None:
-            if isinstance(part, _unreadable): raise part
+            if isinstance(part, BaseException): raise part
             yield part
     finally:
         done.set()

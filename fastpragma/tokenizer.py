@@ -94,12 +94,14 @@ class Tokenizer:
 
 # %% ../nbs/02_tokenizer.ipynb #b9582c08
 _counts = dict(kind=pl.String, key=pl.String, value=pl.String, x=pl.Float64, n=pl.Int64)
+_most_texts = 300_000
 
 @patch(cls_method=True)
 def partial(cls:Tokenizer,
     frame:pl.DataFrame, # some rows of `src.wide()`
     src:DataSource, # their source
     keys:list|None=None, # fields to count; None: all
+    most:int|None=None, # as for `merge`
 )->pl.DataFrame: # kind (cat, num or text), key, value (of texts) or x (of numbers; null: it is none), n
     "How often each distinct value of each key occurs"
     parts = []
@@ -107,19 +109,21 @@ def partial(cls:Tokenizer,
         if keys is not None and name not in keys: continue
         seen, number = frame[f'v{i}'].value_counts(name='n'), role in ('num', 'signed')
         read = read_values(seen[f'v{i}'], role).with_columns(n=seen['n'].cast(pl.Int64)).drop_nulls('value')
-        parts.append(read.select(kind=pl.lit('num' if number else role), key=pl.lit(name), value=pl.lit(None, pl.String) if number else 'value', x='x', n='n'))
-    return cls.merge(*parts)
+        part = read.select(kind=pl.lit('num' if number else role), key=pl.lit(name), value=pl.lit(None, pl.String) if number else 'value', x='x', n='n')
+        parts.append(cls.merge(part, most=most))
+    return pl.concat([pl.DataFrame(schema=_counts), *parts])
 
 @patch(cls_method=True)
 def merge(cls:Tokenizer,
     *counts:pl.DataFrame, # from `partial` or `merge`
-    most:int|None=None, # a key with more distinct numbers or texts is counted coarsely; None: never
+    most:int|None=None, # a key with more distinct numbers, or more than 300,000 texts and so many, is counted coarsely; None: never
 )->pl.DataFrame: # likewise; coarse counts are of kind `bin` (leading bits of numbers) and `word` (of texts)
     "Add counts up"
     total = pl.concat([pl.DataFrame(schema=_counts), *counts]).group_by('kind', 'key', 'value', 'x').agg(pl.col('n').sum())
     if most is None: return total
-    coarse = total.group_by('key').agg(coarse=pl.col('kind').is_in(['bin', 'word']).any() | (pl.len() > most)).filter('coarse')['key']
-    crowded = pl.col('key').is_in(coarse.implode())
+    limit = pl.when(pl.col('kind') == 'text').then(max(most, _most_texts)).otherwise(most)
+    coarse = total.filter(pl.col('kind') != 'cat').group_by('key').agg(coarse=pl.col('kind').is_in(['bin', 'word']).any() | (pl.len() > limit.first()))
+    crowded = pl.col('key').is_in(coarse.filter('coarse')['key'].implode())
     numbers, texts = (total.filter(crowded & (pl.col('kind') == kind)) for kind in ('num', 'text'))
     if not len(numbers) and not len(texts): return total
     words = [count_words(t).select(kind=pl.lit('word'), key=pl.lit(key), value='word', x=pl.lit(None, pl.Float64), n='n')
@@ -286,13 +290,13 @@ def count_parts(
 @patch
 def _seen(self:Tokenizer, counts):
     "What kinds of tokens each key had in the fit; those of pieces have none"
-    seen = {}
+    seen = {key: [0]*(13 if key in self.edges else 2) for key, role in self.content['fields'].items() if role != 'text' or key in self.content['low_texts']}
     for (key, kind), mine in counts.sort('key').group_by('key', 'kind', maintain_order=True):
         number, many = kind in ('num', 'bin'), kind == 'word' or (kind == 'text' and key not in self.content['low_texts'])
         if many: continue
         ids = self.number_ids(key, self.content['fields'][key], mine['x']) if number else self.lookup(mine['value'])
         parts = count_parts(ids, mine['n'].to_numpy(), self.bucket0 if number else None, self.content['options']['num_buckets'])
-        seen[key] = [a + b for a, b in zip(seen[key], parts)] if key in seen else parts
+        seen[key] = [a + b for a, b in zip(seen[key], parts)]
     return seen
 
 # %% ../nbs/02_tokenizer.ipynb #b9b0a15b
