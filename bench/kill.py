@@ -29,11 +29,11 @@ ds = PRAGMADataset(profile, [cards, app], out_path=sys.argv[1], split=dict(train
 ds.fit_tokenizer(eval_time='2024-10-01', progress=False)
 ds.write_kv('2024-10-01', n_shards=40, progress=False)
 """
-STAGES = {  # what the folder looks like when a stage has begun
-    'deal out and fit': lambda out: True,
-    'encode': lambda out: (out/'.staging').exists(),
-    'half encoded': lambda out: (out/'.staging/shard_20.parquet').exists(),
-    'move': lambda out: (out/'.staging/manifest.json').exists()}
+STAGES = {  # what the folder looks like when a stage has begun, and for how many seconds at most it is left alone
+    'deal out and fit': (lambda out: True, 1.),
+    'encode': (lambda out: (out/'.staging').exists(), .15),
+    'half encoded': (lambda out: (out/'.staging/shard_20.parquet').exists(), .06),
+    'move': (lambda out: (out/'.staging/manifest.json').exists(), .004)}
 
 
 def start(out, people=2000):
@@ -73,8 +73,9 @@ def main(kills, seed):
             shutil.rmtree(out, ignore_errors=True)
             shutil.copytree(old, out)
             run = start(out)
-            while run.poll() is None and not STAGES[stage](out): pass
-            time.sleep(rng.random()*(.4 if stage != 'move' else .004))
+            begun, longest = STAGES[stage]
+            while run.poll() is None and not begun(out): pass
+            time.sleep(rng.random()*longest)
             run.kill()
             killed = run.wait() == -9
             manifest = (out/'manifest.json').exists()
