@@ -551,6 +551,7 @@ def _table(self:Encoded, units):
         place[mine] += np.diff(b.first)[codes]
     return self._columns(units, n, which, text, dict(val_id=val_id, val_pos=val_pos, time=time, logsec=logsec), repeat)
 
+# %% ../nbs/03_data.ipynb #f5cfbae4
 @patch
 def _columns(self:Encoded, units, n, which, text, own, repeat):
     "The same as a table"
@@ -681,6 +682,7 @@ def only_writer(
             holder.unlink(missing_ok=True)
             lock.release()
 
+# %% ../nbs/03_data.ipynb #de6d3b00
 @patch
 @contextmanager
 def _home(self:PRAGMADataset):
@@ -1123,6 +1125,7 @@ def _as_text(ids):
     check_entity(refuse, 'ids', ids.dtype)
     return ids.cast(pl.String).drop_nulls().unique()
 
+# %% ../nbs/03_data.ipynb #1ed09f5e
 def _without(path, manifest, entities, gone):
     "Write the shards anew that hold entities which are to go"
     staging, entity_col, left = Staging(path), manifest['entity_col'], entities.filter(~gone)

@@ -305,6 +305,7 @@ def _check(self:DataSource):
     if self.order_col and (not _is_plain(dtype := self.schema[self.order_col]) or dtype in (pl.Int128, pl.UInt128)):
         self.refuse(self.order_col, f'{dtype} has no order here', 'Name a plain column, of 64 bits at most')
 
+# %% ../nbs/00_source.ipynb #c180124d
 @patch
 def _check_kind(self:DataSource):
     "Refuse what does not fit a profile, or does not fit events"
