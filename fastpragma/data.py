@@ -493,16 +493,18 @@ class Encoded:
 
 # %% ../nbs/03_data.ipynb #23f9faa0
 @patch
-def entities(self:Encoded)->pl.DataFrame: # a row each: shard, record, first_row, rows, profile_toks, lifelong_toks, events, event_toks
+def entities(self:Encoded)->pl.DataFrame: # a row each: shard, record, first_row, rows, profile_toks, lifelong_toks, events, event_toks, longest_event
     "Where each entity stands, and how much it has"
     event = self.units['source'].to_numpy() >= 0
     total = lambda x: np.add.reduceat(x, self.start) if len(self.start) else np.empty(0, np.int64)
     rows, life, of_events = total(self.n), total(self.milestones), total(self.n*event)
+    longest = np.maximum.reduceat(self.n*event, self.start) if len(self.start) else rows
     upto = np.append(0, np.cumsum(rows))[np.searchsorted(self.start, self.bounds)]  # rows before each shard
     shard = self.units['shard'].gather(self.start)
     first_row = np.cumsum(rows) - rows - upto[shard.to_numpy()]
     return pl.DataFrame(dict(shard=shard, record=self.units['record'].gather(self.start), first_row=first_row, rows=rows,
-                             profile_toks=rows - life - of_events, lifelong_toks=life, events=total(event.astype(np.int64)), event_toks=of_events))
+                             profile_toks=rows - life - of_events, lifelong_toks=life, events=total(event.astype(np.int64)), event_toks=of_events,
+                             longest_event=longest))
 
 @patch
 def seen(self:Encoded,
@@ -904,12 +906,12 @@ def write_kv(self:PRAGMADataset,
     return tok
 
 # %% ../nbs/03_data.ipynb #e745f882
-def _schema(entity_col, entity_type):
-    "Columns and types of a shard"
+def _schema(entity_col, entity_type, tokenizer):
+    "Columns and types of a shard, and the fingerprint of the tokenizer whose ids it holds"
     text = pa.dictionary(pa.int32(), pa.large_string())  # in memory only: it is written as plain strings
     of = dict(key=text, value=text, vtype=text, logsec=pa.float64(), source_idx=pa.int32(), shard_id=pa.uint64(), hour=pa.float32(), dow=pa.float32(),
               dom=pa.float32())
-    return pa.schema({entity_col: text if entity_type == pl.String else pa.int64(), **{c: of.get(c, pa.int64()) for c in token_columns}})
+    return pa.schema({entity_col: text if entity_type == pl.String else pa.int64(), **{c: of.get(c, pa.int64()) for c in token_columns}}, metadata=dict(tokenizer=tokenizer))
 
 def written_with(
     schema:pa.Schema # of a shard
@@ -921,9 +923,11 @@ def written_with(
 
 @contextmanager
 def _whole_file(path, schema):
-    "A Parquet writer whose file is there once it is complete"
+    "A Parquet writer whose file is there once it is complete; the schema's metadata go into its footer"
     part = path.with_name(path.name + '.part')
-    with pq.ParquetWriter(part, schema, **written_with(schema)) as writer: yield writer
+    with pq.ParquetWriter(part, schema, **written_with(schema)) as writer:
+        yield writer
+        if schema.metadata: writer.add_key_value_metadata(schema.metadata)
     os.replace(part, path)
 
 # %% ../nbs/03_data.ipynb #dec24760
@@ -1021,7 +1025,7 @@ def _write(self:PRAGMADataset, point, n_shards, progress, keep_value, tok):
         fitted = tok is None
         if fitted: tok = self._fit(spill, point, progress)
         else: self._look(spill, point, progress)
-        staging, schema = Staging(self.out_path), _schema(self.entity_col, point.record_type)
+        staging, schema = Staging(self.out_path), _schema(self.entity_col, point.record_type, tok.fingerprint)
         asked = [__version__, manifest_version, self.entity_col, point.digest(), n_shards, keep_value, self.split, tok.fingerprint,
                  [_declared(s) for s in self.sources]]
         for shards in _bar(list(spill.groups(_values_at_once/point.per_entity)), progress):
@@ -1132,7 +1136,7 @@ def _without(path, manifest, entities, gone):
     for k in entities['shard'].filter(gone).unique().sort():
         old = pq.ParquetFile(path/f'shard_{k}.parquet')
         mine = entities.filter(gone & (pl.col('shard') == k))[entity_col].to_arrow(compat_level=pl.CompatLevel.oldest())
-        with _whole_file(staging.folder/f'shard_{k}.parquet', schema := _schema(entity_col, entities.schema[entity_col])) as f:
+        with _whole_file(staging.folder/f'shard_{k}.parquet', schema := _schema(entity_col, entities.schema[entity_col], manifest['tokenizer'])) as f:
             for g in range(old.num_row_groups):
                 rows = old.read_row_group(g)
                 rows = rows.filter(pc.invert(pc.is_in(rows[entity_col], value_set=mine.cast(rows[entity_col].type))))

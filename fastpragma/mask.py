@@ -6,6 +6,7 @@
 __all__ = ['mask_batch', 'show_batch']
 
 # %% ../nbs/05_mask.ipynb #456bf6f2
+import numpy as np
 import torch
 
 # %% ../nbs/05_mask.ipynb #4d8b8f7b
@@ -22,24 +23,23 @@ def mask_batch(
     p_key:float=.10, # of each key of each user
     p_unk:float=.05, # share of the chosen that become `[UNK]` without a label
     ignore:int=-100, # label of what is not a target
-    generator:torch.Generator|None=None, # makes the result reproducible; None: torch's own
+    generator:torch.Generator|None=None, # of the CPU; makes the result reproducible; None: torch's own
 )->Batch: # a new batch, with event_labels (N,) int64 and mlm_mask (N,) bool; `b` stays as it was
     "Hide event values (paper, section 2.4); a probability outside 0 to 1 is refused with a `ValueError`"
     if 'mlm_mask' in b: raise ValueError('the batch is masked already. To mask batches yourself, make the loader with `mask=False`.')
     for name, p in dict(p_tok=p_tok, p_event=p_event, p_key=p_key, p_unk=p_unk).items():
         if not 0 <= p <= 1: raise ValueError(f'`{name}` is {p}. Give a probability from 0 to 1.')
-    tokens = b['event_tokens']
-    draw = lambda n, p: torch.rand(n, generator=generator, device=tokens.device) < p
-    sizes = b['event_offsets'].diff()
-    event = torch.repeat_interleave(torch.arange(len(sizes), device=tokens.device), sizes)
-    key = b['event_user'][event] * tok.n_keys + tokens[:, 0]
-    chosen = draw(len(tokens), p_tok) | draw(len(sizes), p_event)[event] | draw(len(b['uids']) * tok.n_keys, p_key)[key]
-    chosen &= tokens[:, 1] != UNK
-    unknown = chosen & draw(len(tokens), p_unk)
-    target = chosen & ~unknown
-    hidden = tokens.clone()
-    hidden[:, 1] = tokens[:, 1].masked_fill(target, MASK).masked_fill(unknown, UNK)
-    return Batch(b, event_tokens=hidden, event_labels=tokens[:, 1].masked_fill(~target, ignore), mlm_mask=target)
+    tokens, sizes, user = b['event_tokens'].numpy(force=True), b['event_offsets'].diff().numpy(force=True), b['event_user'].numpy(force=True)
+    draw = lambda n, p: torch.rand(n, generator=generator).numpy() < np.float32(p)
+    values, key = tokens[:, 1], np.repeat(user*tok.n_keys, sizes) + tokens[:, 0]
+    chosen = draw(len(tokens), p_tok) | np.repeat(draw(len(sizes), p_event), sizes) | draw(len(b['uids'])*tok.n_keys, p_key)[key]
+    chosen = np.flatnonzero(chosen & (values != UNK))
+    unknown = draw(len(chosen), p_unk)
+    hidden, labels, target, at = tokens.copy(), np.full(len(tokens), ignore), np.zeros(len(tokens), bool), chosen[~unknown]
+    hidden[chosen, 1] = np.where(unknown, UNK, MASK)
+    labels[at], target[at] = values[at], True
+    new = {k: torch.from_numpy(v).to(b['event_tokens'].device) for k, v in dict(event_tokens=hidden, event_labels=labels, mlm_mask=target).items()}
+    return Batch(b, **new)
 
 # %% ../nbs/05_mask.ipynb #de2041f4
 def show_batch(

@@ -23,7 +23,7 @@ val_specials = key_specials[:3]                                 # ids 0 to 2 of 
 PAD, MASK, UNK = range(3)
 token_columns = ['key', 'key_id', 'value', 'val_id', 'val_pos', 'vtype', 'time', 'logsec', 'source_idx', 'event_idx',
                  'hour', 'dow', 'dom', 'shard_id']
-entity_columns = ['shard', 'first_row', 'rows', 'profile_toks', 'lifelong_toks', 'events', 'event_toks']
+entity_columns = ['shard', 'first_row', 'rows', 'profile_toks', 'lifelong_toks', 'events', 'event_toks', 'longest_event']
 reserved_value = r'^(\[(PAD|MASK|UNK)\]|<bucket_\d+>)$'
 
 # %% ../nbs/00_source.ipynb #07923425
