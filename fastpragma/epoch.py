@@ -80,6 +80,8 @@ def plan_epoch(
         at = [0, *(a + x for a, (_, ends) in zip(window_at.tolist(), filled) for x in ends[1:])]
         users = np.concatenate([users[a:][order] for a, (order, _) in zip(window_at, filled)])
     else: at = fill_greedy(ntoks[users], max_tokens)
+    batch = np.repeat(np.arange(len(at) - 1), np.diff(at))  # within a batch, users of a piece stand together
+    users = users[np.lexsort((np.searchsorted(piece_at, users, side='right'), batch))]
     if drop_last and len(at) > 1 and ntoks[users[at[-2]:]].sum() < max_tokens: at.pop()
     return Plan(users, np.array(at), pieces, np.searchsorted(of_piece[pieces], np.arange(len(window_at))), window_at)
 
