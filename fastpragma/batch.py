@@ -48,9 +48,9 @@ Limits = namedtuple('Limits', 'max_profile_toks max_lifelong_toks max_events max
 
 def check_limits(
     limits:Limits # the four limits
-)->Limits: # the same
-    "Refuse a limit that is no whole number from 0 on"
-    return Limits(*(check_whole(k, v) for k, v in limits._asdict().items()))
+)->Limits: # the same, as Python's integers
+    "Refuse a limit that is no whole number from 0 on; no array can have more than 2^62"
+    return Limits(*(min(check_whole(k, v), 1 << 62) for k, v in limits._asdict().items()))
 
 # %% ../nbs/04_batch.ipynb #7e38e68b
 size_names = ['profile_toks', 'lifelong_toks', 'events', 'event_toks']
@@ -165,7 +165,7 @@ def read_records(
     # where no event is shortened, the tokens of a user's events are all rows from the first head on
     rows = spans(heads, sizes) if lay.after['long_events'].any() else spans(np.append(lay.heads, 0)[lay.event_at[users]], n_tokens)
     tokens = np.empty((3, len(rows)), np.int64)
-    for j, c in enumerate(_ids): np.take(cols[c], rows, out=tokens[j], mode='clip')
+    for j, c in enumerate(_ids): np.take(cols[c].astype(np.int64, copy=False), rows, out=tokens[j], mode='clip')
     return Records([uids[u] for u in users.tolist()], counts, *fixed, events, tokens)
 
 
