@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['Limits', 'size_names', 'record_columns', 'Taken', 'history_head', 'offsets', 'spans', 'run_starts', 'check_limits',
            'Layout', 'n_tokens', 'layout', 'Records', 'read_records', 'take', 'user_rec', 'rec_ntoks', 'how_long',
-           'read_fields', 'history_rows', 'show_rec', 'Batch', 'to_batch', 'pack_batch', 'batch_shapes', 'Labels']
+           'read_fields', 'history_rows', 'show_rec', 'Batch', 'to_batches', 'pack_batch', 'batch_shapes', 'Labels']
 
 # %% ../nbs/04_batch.ipynb #21f6d425
 from collections import namedtuple
@@ -301,23 +301,32 @@ def _padded(values, n):
     block[mask] = values
     return block[..., :3].astype(np.int64), mask, block[..., 3].astype(np.float32)
 
-def to_batch(
-    picks:list # of (`Records`, first user, last user + 1), in order
-)->Batch: # see `pack_batch`
-    "The records of some users become tensors"
-    r = take(picks)
-    n_static, n_life, n_events, _ = r.counts.T
-    arrays = dict(zip(('profile', 'profile_mask', 'profile_time'), _padded(r.profile, n_static)))
-    arrays |= dict(zip(('lifelong', 'lifelong_mask', 'lifelong_time'), _padded(r.lifelong, n_life)))
-    arrays |= dict(event_tokens=r.tokens, event_offsets=offsets(r.events[:, 4].astype(int)), event_user=np.repeat(np.arange(len(n_events)), n_events),
-                   event_time=r.events[:, 0].copy(), cal=r.events[:, 1:4].copy(), history_offsets=offsets(n_events + 1))
-    return Batch({k: torch.from_numpy(v) for k, v in arrays.items()}, uids=[u for r, i, j in picks for u in r.uids[i:j]])
+def to_batches(
+    groups:list # of batches, each a list of (`Records`, first user, last user + 1), in order
+)->list[Batch]: # see `pack_batch`; their tensors are parts of common ones
+    "The records of some users become tensors, of several batches at once"
+    r = take([pick for group in groups for pick in group])
+    user_at = offsets([sum(j - i for _, i, j in group) for group in groups])
+    profile_at, lifelong_at, event_at, token_at = (offsets(n)[user_at] for n in r.counts.T)
+    n_users, n_events = np.diff(user_at), np.diff(event_at)
+    owner = np.repeat(np.arange(user_at[-1]) - np.repeat(user_at[:-1], n_users), r.counts[:, 2])
+    starts = offsets(r.events[:, 4].astype(int))[spans(event_at[:-1], n_events + 1)] - np.repeat(token_at[:-1], n_events + 1)
+    time, cal, out = r.events[:, 0].copy(), r.events[:, 1:4].copy(), []
+    for k, group in enumerate(groups):
+        users, fixed, tokens, events = (slice(*at[k:k + 2].tolist()) for at in (user_at, profile_at, token_at, event_at))
+        n_static, n_life, n_event, _ = r.counts[users].T
+        arrays = dict(zip(('profile', 'profile_mask', 'profile_time'), _padded(r.profile[fixed], n_static)))
+        arrays |= dict(zip(('lifelong', 'lifelong_mask', 'lifelong_time'), _padded(r.lifelong[slice(*lifelong_at[k:k + 2].tolist())], n_life)))
+        arrays |= dict(event_tokens=r.tokens[tokens], event_offsets=starts[events.start + k:events.stop + k + 1], event_user=owner[events],
+                       event_time=time[events], cal=cal[events], history_offsets=offsets(n_event + 1))
+        out.append(Batch({name: torch.from_numpy(v) for name, v in arrays.items()}, uids=[u for r, i, j in group for u in r.uids[i:j]]))
+    return out
 
 def pack_batch(
     recs:list # of records, from `user_rec`
 )->Batch: # a dict of tensors, and `uids`; shapes and types below
     "Records as one batch; what is no record is refused with a `TypeError`"
-    return to_batch([(_as_records(_check_rec(rec)), 0, 1) for rec in recs])
+    return to_batches([[(_as_records(_check_rec(rec)), 0, 1) for rec in recs]])[0]
 
 def _as_records(rec):
     "One record in flat form"

@@ -979,13 +979,16 @@ def gather(self:Staging,
     n_shards:int # how many there are
 )->tuple[list[dict], dict]: # rows, tokens, entities and events of each shard; kinds of tokens of each key
     "Put the entities of all shards into one file"
-    sizes, seen = [], {}
+    sizes, seen, ready = [], {}, []
     with _whole_file(self.folder/'entities.parquet', self._entities(0).schema.remove_metadata()) as out:
-        for table in map(self._entities, range(n_shards)):
+        for k, table in enumerate(map(self._entities, range(n_shards))):
             for key, now in json.loads(table.schema.metadata[b'seen']).items(): seen[key] = [a + b for a, b in zip(seen.get(key, [0]*len(now)), now)]
             rows, events = (int(table[c].to_numpy().sum()) for c in ('rows', 'events'))
             sizes.append(dict(rows=rows, tokens=rows, entities=len(table), events=events))
-            out.write_table(table.replace_schema_metadata(None))
+            ready.append(table.replace_schema_metadata(None))
+            if k == n_shards - 1 or sum(map(len, ready)) >= 1 << 17:  # many small row groups would be slow to read
+                out.write_table(pa.concat_tables(ready))
+                ready = []
     return sizes, seen
 
 @patch

@@ -23,10 +23,10 @@ from fastcore.basics import patch
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
 from .batch import (Labels, Limits, batch_shapes, check_limits, layout, n_tokens, offsets, pack_batch, read_records, rec_ntoks, record_columns,
-                              run_starts, show_rec, size_names, spans, to_batch, user_rec)
+                              run_starts, show_rec, size_names, spans, to_batches, user_rec)
 from .data import read_manifest
 from .epoch import plan_epoch, share
-from .mask import mask_batch, show_batch
+from .mask import mask_batch, mask_batches, show_batch
 from .source import Shown, check_whole
 from .tokenizer import Tokenizer
 
@@ -53,7 +53,8 @@ def open_shard(
     try:
         if changed(): raise ValueError(again)
         with pq.ParquetFile(path) as f:
-            missing = ', '.join(f'`{c}`' for c in columns if c not in f.schema_arrow.names)
+            there = f.schema_arrow.names
+            missing = ', '.join(f'`{c}`' for c in columns if c not in there)
             if missing: raise ValueError(f'{path} is not a shard for this loader: it has no column {missing}. Is `entity_col` right?')
             yield f
         if changed(): raise ValueError(again)
@@ -92,13 +93,13 @@ class ShardIndex:
     ):
         self.paths, self.entity_col, self.limits, self.budget, self.tokenizer = paths, entity_col, limits, budget, tokenizer
         self.marks, self.pieces, sizes = [file_mark(p) for p in paths], [], []  # pieces: number of the shard, and row groups
-        folders = {folder: _Folder(folder, entity_col) for folder in dict.fromkeys(p.parent for p in paths)}
+        folders = {folder: _Folder(folder, entity_col, limits, budget) for folder in dict.fromkeys(p.parent for p in paths)}
         found = [self._look(k, folders[p.parent], sizes) for k, p in enumerate(paths)]
         join = lambda arrays: np.concatenate([np.empty(0, np.int64), *arrays])
         self.ids, self.piece_at = _one_array([f.ids for f in found], found[0].ids.type), offsets(sizes)
         self.rows, self.before, self.after = join(f.rows for f in found), *({c: join(f[k][c] for f in found) for c in found[0][k]} for k in (2, 3))
         self.split = None if any(f.split is None for f in found) else np.concatenate([f.split for f in found])
-        if len(folders) > 1 or not all(f.tables for f in folders.values()): _check_once(self.ids)
+        if len(folders) > 1 or any(p.name not in folders[p.parent].shards for p in paths): _check_once(self.ids)
 
     @property
     def ntoks(self)->np.ndarray: # (U,) int64
@@ -108,33 +109,37 @@ class ShardIndex:
 # %% ../nbs/07_dataloader.ipynb #5c27d197
 class _Folder:
     "The entities of the shards of a folder, by `entities.parquet`, where there is a manifest"
-    def __init__(self, path, entity_col):
-        self.tables, self.n_rows = {}, {}
+    def __init__(self, path, entity_col, limits, budget):
+        self.shards = {}
         if not (path/'manifest.json').exists(): return
         manifest = read_manifest(path)
         if entity_col != manifest['entity_col']:
             raise ValueError(f"the entity column of {path} is `{manifest['entity_col']}`, not `{entity_col}`. Pass entity_col='{manifest['entity_col']}'.")
-        self.n_rows = {s['file']: s['rows'] for s in manifest['shards']}
-        names = [entity_col, 'shard', 'rows', *size_names, 'longest_event', *(['split'] if manifest['split'] else [])]
+        names = [entity_col, 'rows', *size_names, 'longest_event', *(['split'] if manifest['split'] else [])]
         with open_shard(path/'entities.parquet', names) as f: table = f.read(columns=names, use_threads=False)
-        at = np.searchsorted(_values(table['shard'], 'shard'), np.arange(len(self.n_rows) + 1)).tolist()
-        self.tables = {name: table.slice(a, b - a) for name, a, b in zip(self.n_rows, at, at[1:])}
-
-    def of(self, path, n_rows, entity_col, limits, budget):
-        "What is known of a shard without reading it; None: nothing"
-        if (table := self.tables.get(path.name)) is None: return None
-        of = {c: _values(table[c], c) for c in ['rows', *size_names, 'longest_event']}
-        if not n_rows == self.n_rows[path.name] == of['rows'].sum():
-            raise ValueError(f'{path} is not the shard that the manifest speaks of. Write the dataset again.')
-        before, none = {c: of[c].copy() for c in size_names}, np.zeros(len(table), np.int64)
-        after = {c: np.minimum(of[c], most) for c, most in zip(size_names[:3], limits)} | dict(event_toks=of['event_toks'].copy(), long_events=none)
+        of = {c: _values(table[c], c).copy() for c in names[1:7]}
+        after = {c: np.minimum(of[c], most) for c, most in zip(size_names[:3], limits)} | dict(event_toks=of['event_toks'].copy())
         cut = (of['events'] > limits.max_events) | (of['longest_event'] > limits.max_event_toks)
         if budget is not None: cut |= n_tokens(after) > budget
-        split = np.array(table['split'].to_pylist(), str) if 'split' in table.column_names else None
-        return _Found(_one_array(table[entity_col].chunks, table[entity_col].type), of['rows'], before, after, cut, split)
+        after['long_events'], ids = np.zeros(len(table), np.int64), _one_array(table[entity_col].chunks, table[entity_col].type)
+        split, at = np.array(table['split'].to_pylist(), str) if manifest['split'] else None, offsets([s['entities'] for s in manifest['shards']]).tolist()
+        before = {c: of[c] for c in size_names}
+        for s, a, b in zip(manifest['shards'], at, at[1:]):
+            sizes = [{c: v[a:b] for c, v in x.items()} for x in (before, after)]
+            self.shards[s['file']] = s['rows'], _Found(ids[a:b], of['rows'][a:b], *sizes, cut[a:b], None if split is None else split[a:b])
+
+    def of(self, path, n_rows):
+        "What is known of a shard without reading it; None: nothing"
+        if path.name not in self.shards: return None
+        told, found = self.shards[path.name]
+        if not n_rows == told == found.rows.sum():
+            raise ValueError(f'{path} is not the shard that the manifest speaks of. Write the dataset again.')
+        return found
+
 def _one_array(arrays, kind):
     "Ids of several shards as one array"
-    if len({pa.types.is_integer(a.type) for a in arrays}) > 1: raise ValueError('the entities of some shards are integers, those of others text. Read them apart.')
+    if len({pa.types.is_integer(a.type) for a in arrays}) > 1:
+        raise ValueError('the entities of some shards are integers, those of others text. Read them apart.')
     return pa.concat_arrays([pa.nulls(0, kind), *(a.cast(kind) for a in arrays)])  # pa.array would import pandas
 
 def _check_once(ids):
@@ -164,7 +169,7 @@ def _look(self:ShardIndex, k, folder, sizes):
     with open_shard(path, [self.entity_col, *record_columns]) as f:
         self._check_tokenizer(path, f.metadata)
         group_at = offsets([f.metadata.row_group(g).num_rows for g in range(f.num_row_groups)])
-        told = folder.of(path, group_at[-1], self.entity_col, self.limits, self.budget)
+        told = folder.of(path, group_at[-1])
         found = told or _ask(f, self.entity_col)
         user_at = offsets(found.rows)
         where = np.searchsorted(user_at, group_at)
@@ -300,11 +305,10 @@ _limit_of = dict(profile_toks='max_profile_toks', lifelong_toks='max_lifelong_to
 @patch(as_prop=True)
 def cut(self:PRAGMADataLoader)->dict: # tokens (of them profile_toks, lifelong_toks, event_toks), events, long_events (shortened), users (who lost any)
     "How much the limits leave out of an epoch"
-    before, after = ({c: v[self._kept] for c, v in x.items()} for x in (self.index.before, self.index.after))
-    lost, long = {c: int((before[c] - after[c]).sum()) for c in size_names}, int(after['long_events'].sum())
-    of_user = n_tokens(before) - n_tokens(after)
-    toks = {c: lost[c] for c in size_names if c != 'events'}
-    return dict(tokens=int(of_user.sum()), **toks, events=lost['events'], long_events=long, users=int((of_user > 0).sum()))
+    before, after, kept = self.index.before, self.index.after, self._kept
+    total, of_user = lambda x: int((x*kept).sum()), n_tokens(before) - n_tokens(after)
+    lost = {c: total(before[c] - after[c]) for c in ('profile_toks', 'lifelong_toks', 'event_toks', 'events')}
+    return dict(tokens=total(of_user), **lost, long_events=total(after['long_events']), users=total(of_user > 0))
 
 @patch
 def _warn_cut(self:PRAGMADataLoader):
@@ -377,11 +381,10 @@ def _read(self:PRAGMADataLoader, p, users):
     return read_records(index.ids.slice(a, b - a).to_pylist(), lay, cols, users - a)
 
 @patch
-def _finish(self:PRAGMADataLoader, b, epoch, number):
-    "Mask a batch, if it is to be"
-    if not self.mask: return b
-    seed = np.random.SeedSequence([self.seed, epoch if self.shuffle else 0, number]).generate_state(1, np.uint64)
-    return mask_batch(b, self.tok, generator=torch.Generator().manual_seed(int(seed[0]) >> 1))
+def _masked(self:PRAGMADataLoader, batches, epoch, numbers):
+    "Batches with their masks"
+    seeds = [np.random.SeedSequence([self.seed, epoch if self.shuffle else 0, n]).generate_state(1, np.uint64) for n in numbers]
+    return mask_batches(batches, self.tok, generators=[torch.Generator().manual_seed(int(s[0]) >> 1) for s in seeds])
 
 # %% ../nbs/07_dataloader.ipynb #53136a87
 class _Stream:
@@ -407,12 +410,15 @@ class _Stream:
         coming = np.ceil(done*np.append(np.diff(plan.piece_at), 0)[window[1] + 1])
         self.due = np.stack([plan.piece_at[window[0]], plan.piece_at[window[1] + 1] + coming.astype(int)], axis=1).tolist()  # which pieces in the order of reading
 
-    def make(self, k):
-        "Batch `k` of these"
-        if self.due[k] != self.wanted: self._hold(*self.due[k])
-        runs = slice(*self.run_at[k:k + 2])
-        picks = [(self.held[p], i, j) for p, i, j in zip(*(x[runs] for x in self.runs))]
-        return self.ds._finish(to_batch(picks), self.epoch, self.numbers[k])
+    def make(self, which):
+        "Some of these batches"
+        groups = []
+        for k in which:
+            if self.due[k] != self.wanted: self._hold(*self.due[k])
+            runs = slice(*self.run_at[k:k + 2])
+            groups.append([(self.held[p], i, j) for p, i, j in zip(*(x[runs] for x in self.runs))])
+        batches = to_batches(groups)
+        return self.ds._masked(batches, self.epoch, [self.numbers[k] for k in which]) if self.ds.mask else batches
 
     def _hold(self, first, last):
         "Let go of the pieces of earlier windows, and read those that are due"
@@ -423,19 +429,19 @@ class _Stream:
             if len(mine) and p not in self.held: self.held[p] = self.ds._read(p, self.users[mine])
 
 # %% ../nbs/07_dataloader.ipynb #db2467b2
-_ahead = 50_000  # tokens that are made at once, and as many that are ready before they are asked for
+_ahead = 50_000  # tokens that are made at once; four times as many are ready before they are asked for
 
 @patch
 def _batches(self:PRAGMADataLoader, turn, worker):
     "The batches that are left for a worker, or all, made ahead of their use"
     todo = self._todo(turn)
     stream = _Stream(self, turn.epoch, todo[worker.id::worker.num_workers] if worker else todo)
-    some, ready = max(1, min(16, _ahead//self.max_tokens)), deque()  # threads that hand over single batches wait for each other too often
+    some, ready = max(1, min(16, _ahead//self.max_tokens)), deque()  # single batches would make the threads wait for each other too often
     with ThreadPoolExecutor(1) as maker:
         try:
             for k in range(0, len(stream.numbers), some):
-                ready.append(maker.submit(lambda which: [stream.make(i) for i in which], range(k, min(k + some, len(stream.numbers)))))
-                if len(ready) > 1: yield from ready.popleft().result()
+                ready.append(maker.submit(stream.make, range(k, min(k + some, len(stream.numbers)))))
+                if len(ready) > 4: yield from ready.popleft().result()
             while ready: yield from ready.popleft().result()
         finally: maker.shutdown(wait=False, cancel_futures=True)
 

@@ -10,6 +10,7 @@ from bisect import bisect_left, insort
 from collections import namedtuple
 
 import numpy as np
+from numpy.random import PCG64
 
 from .batch import offsets
 
@@ -66,7 +67,7 @@ def plan_epoch(
     drop_last:bool=False # leave out the last batch, unless it is full?
 )->Plan: # all batches of all ranks
     "The batches of an epoch"
-    bits = np.random.PCG64(seed).random_raw if seed else None
+    bits = PCG64(seed).random_raw if seed else None
     pieces = np.arange(len(piece_at) - 1) if seed is None else np.argsort(bits(len(piece_at) - 1), kind='stable')
     tokens = np.diff(offsets(ntoks)[piece_at])
     of_piece = np.empty(len(pieces), np.int64)
