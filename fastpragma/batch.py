@@ -33,7 +33,9 @@ def spans(
 )->np.ndarray: # (size.sum(),) int64
     "The positions in several runs, one run after the other"
     at = offsets(size)
-    return np.arange(at[-1]) + np.repeat(first - at[:-1], size)
+    rows = np.repeat(first - at[:-1], size)
+    rows += np.arange(at[-1])
+    return rows
 
 def run_starts(
     values:np.ndarray # (n,)
@@ -116,13 +118,15 @@ def layout(
     profile, profile_at, n_static, lifelong, lifelong_at, n_life = _profile_parts(user_at, n_profile, time, limits)
     before = dict(zip(size_names, (n_static, n_life, np.diff(event_at), np.diff(user_at) - n_profile)))
 
-    kept, shorter = np.minimum(before['events'], limits.max_events), np.minimum(sizes, limits.max_event_toks)
+    long = sizes.max(initial=0) > limits.max_event_toks
+    kept, shorter = np.minimum(before['events'], limits.max_events), np.minimum(sizes, limits.max_event_toks) if long else sizes
     if budget is not None: kept = np.minimum(kept, _latest_that_fit(shorter, event_at, budget - np.diff(profile_at) - np.diff(lifelong_at)))
-    if (kept < before['events']).any():
+    if few := (kept < before['events']).any():
         latest = spans(event_at[1:] - kept, kept)
         heads, sizes, shorter, event_at = heads[latest], sizes[latest], shorter[latest], offsets(kept)
     per_user = lambda x: np.diff(offsets(x)[event_at])
-    after = dict(zip(size_names, (np.diff(profile_at), np.diff(lifelong_at), kept, per_user(shorter))), long_events=per_user(sizes > shorter))
+    after = dict(zip(size_names, (np.diff(profile_at), np.diff(lifelong_at), kept, per_user(shorter) if long or few else before['event_toks'])))
+    after['long_events'] = per_user(sizes > shorter) if long else np.zeros_like(kept)
     return Layout(profile, profile_at, lifelong, lifelong_at, heads, shorter, event_at, before, after)
 
 # %% ../nbs/04_batch.ipynb #5d3e556c
@@ -134,8 +138,11 @@ class Records:
     profile:np.ndarray # (·, 4) float64 key_id, val_id, val_pos, logsec
     lifelong:np.ndarray # (·, 4) likewise
     events:np.ndarray # (E, 5) float32 logsec, hour, dow, dom, tokens
-    tokens:np.ndarray # (3, N) int64 key_id, val_id, val_pos
-    def __post_init__(self): self.at = [offsets(n).tolist() for n in self.counts.T]  # of the users into the four tables
+    tokens:np.ndarray # (N, 3) int64 key_id, val_id, val_pos, in any order of users
+    first:np.ndarray # (U,) where the tokens of each user begin
+    def __post_init__(self):
+        self.at = [offsets(n).tolist() for n in self.counts.T[:3]]  # of the users into the first three tables
+        self.spans = self.first.tolist(), (self.first + self.counts[:, 3]).tolist()
 
 # %% ../nbs/04_batch.ipynb #9bed8f9e
 record_columns = ['key_id', 'val_id', 'val_pos', 'time', 'logsec', 'event_idx', 'hour', 'dow', 'dom']  # of a shard, beside the entity
@@ -162,11 +169,11 @@ def read_records(
     heads, sizes = lay.heads[which], lay.sizes[which]
     events = _fill(np.empty((len(heads), 5), np.float32), cols, ['logsec', 'hour', 'dow', 'dom'], heads)
     events[:, 4] = sizes
-    # where no event is shortened, the tokens of a user's events are all rows from the first head on
-    rows = spans(heads, sizes) if lay.after['long_events'].any() else spans(np.append(lay.heads, 0)[lay.event_at[users]], n_tokens)
-    tokens = np.empty((3, len(rows)), np.int64)
-    for j, c in enumerate(_ids): np.take(cols[c].astype(np.int64, copy=False), rows, out=tokens[j], mode='clip')
-    return Records([uids[u] for u in users.tolist()], counts, *fixed, events, tokens)
+    if lay.after['long_events'].any(): tokens, first = _fill(np.empty((sizes.sum(), 3), np.int64), cols, _ids, spans(heads, sizes)), offsets(n_tokens)[:-1]
+    else:  # the tokens of a user's events are all rows from the first head on
+        tokens, first = np.empty((len(cols['key_id']), 3), np.int64), np.append(lay.heads, 0)[lay.event_at[users]]
+        for j, c in enumerate(_ids): tokens[:, j] = cols[c]
+    return Records([uids[u] for u in users.tolist()], counts, *fixed, events, tokens, first)
 
 
 # %% ../nbs/04_batch.ipynb #6a990d00
@@ -174,14 +181,12 @@ Taken = namedtuple('Taken', 'counts profile lifelong events tokens')
 
 def take(
     picks:list # of (`Records`, first user, last user + 1), in order
-)->Taken: # as in `Records`, but tokens (N, 3)
+)->Taken: # as in `Records`, each kind end to end
     "The records of some users"
-    cut = lambda k, name: [getattr(r, name)[..., r.at[k][i]:r.at[k][j]] if k == 3 else getattr(r, name)[r.at[k][i]:r.at[k][j]] for r, i, j in picks]
+    cut = lambda k, name: [getattr(r, name)[r.at[k][i]:r.at[k][j]] for r, i, j in picks]
     join = lambda width, parts, dtype=np.float64: np.concatenate([np.empty((0, width), dtype), *parts])
-    parts = cut(3, 'tokens')
-    tokens = np.empty((sum(p.shape[1] for p in parts), 3), np.int64)
-    for j in range(3 if parts else 0): np.concatenate([p[j] for p in parts], out=tokens[:, j])
     counts = join(4, [r.counts[i:j] for r, i, j in picks], np.int64)
+    tokens = join(3, [r.tokens[a:b] for r, i, j in picks for a, b in zip(*(x[i:j] for x in r.spans))], np.int64)
     return Taken(counts, join(4, cut(0, 'profile')), join(4, cut(1, 'lifelong')), join(5, cut(2, 'events'), np.float32), tokens)
 
 
@@ -333,7 +338,7 @@ def _as_records(rec):
     fixed = [np.column_stack([rec[k].numpy(), rec[f'{k}_time'].numpy()]) for k in ('profile', 'lifelong')]
     tokens, sizes = np.concatenate([np.empty((0, 3), np.int64), *(e.numpy() for e in rec['events'])]), np.array([len(e) for e in rec['events']], np.int64)
     events = np.column_stack([rec['event_time'].numpy(), rec['cal'].numpy(), sizes]).astype(np.float32)
-    return Records([rec['uid']], np.array([[*map(len, fixed), len(events), len(tokens)]]), *fixed, events, tokens.T)
+    return Records([rec['uid']], np.array([[*map(len, fixed), len(events), len(tokens)]]), *fixed, events, tokens, np.zeros(1, np.int64))
 
 # %% ../nbs/04_batch.ipynb #7d8f381e
 def batch_shapes(

@@ -408,7 +408,8 @@ class _Stream:
         done = np.zeros(len(n))
         done[n > 0] = (ends[1] + 1 - plan.window_at[window[1, n > 0]])/np.diff(plan.window_at)[window[1, n > 0]]
         coming = np.ceil(done*np.append(np.diff(plan.piece_at), 0)[window[1] + 1])
-        self.due = np.stack([plan.piece_at[window[0]], plan.piece_at[window[1] + 1] + coming.astype(int)], axis=1).tolist()  # which pieces in the order of reading
+        coming[:1] = 0  # the first batch need not wait for them
+        self.due = np.stack([plan.piece_at[window[0]], plan.piece_at[window[1] + 1] + coming.astype(int)], axis=1).tolist()  # in the order of reading
 
     def make(self, which):
         "Some of these batches"
