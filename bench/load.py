@@ -4,8 +4,9 @@
 
 MovieLens-100k, and so many million events of `bank()` (its profile, card payments, transfers and visits of the app) in 100 shards. Every measurement is a
 process of its own; of `--runs` runs the one with the median is shown, the kinds in turn. Times are the processor's seconds, of all processes, but where
-wall is said, and of the second epoch (or reading) of a process: the first also pays for its memory, and is shown beside it. `--peer DIR` adds the public package of the same name on the same shards, put there with `pip install --no-deps --target DIR fastpragma==0.0.20`;
-it reads `--peer-shards` of them. `--work DIR` keeps tables and datasets elsewhere than in a temporary folder, and takes over what is there.
+wall is said, and of the second epoch (or reading) of a process: the first also pays for its memory, and is shown beside it. `--peer DIR` adds the public
+package of the same name on the same shards, put there with `pip install --no-deps --target DIR fastpragma==0.0.20`; it reads `--peer-shards` of them.
+`--work DIR` keeps tables and datasets elsewhere than in a temporary folder, and takes over what is there.
 """
 import argparse
 import json
@@ -123,7 +124,8 @@ def parts(data):
             try: return real(*args, **kw)
             finally: spent[stage] = spent.get(stage, 0) + time.process_time() - began
         setattr(d, name, run)
-    for name, stage in dict(read_arrays='decode', layout='find parts', read_records='gather', to_batches='pack', mask_batches='mask').items(): timed(name, stage)
+    stages = dict(read_arrays='decode', layout='find parts', read_records='gather', to_batches='pack', mask_batches='mask')
+    for name, stage in stages.items(): timed(name, stage)
     ds = d.PRAGMADataLoader.from_path(data).dataset
     turn = ds._now()
     began = time.process_time()
