@@ -17,8 +17,6 @@ import tempfile
 import time
 from pathlib import Path
 
-COLUMNS = ['key_id', 'val_id', 'val_pos', 'time', 'logsec', 'event_idx', 'hour', 'dow', 'dom']  # that the loader reads
-
 
 def cpu():
     "The processor's seconds of this process and of its children that have ended"
@@ -74,7 +72,7 @@ def epoch(data, **kw):
 
 
 def first(data):
-    "From after the import to the first batch, and the length of a dataset that was not looked at before"
+    "From after the import to the first batch"
     from fastpragma.dataloader import PRAGMADataLoader
     began = time.perf_counter()
     next(iter(PRAGMADataLoader.from_path(data)))
@@ -82,6 +80,7 @@ def first(data):
 
 
 def length(data):
+    "The length of a dataset that was not looked at before"
     from fastpragma.dataloader import PRAGMADataLoader
     began, wall = cpu(), time.perf_counter()
     n = len(PRAGMADataLoader.from_path(data))
@@ -105,9 +104,10 @@ def resume(data):
 def decode(data):
     "The same columns by pyarrow, and no more"
     import pyarrow.parquet as pq
+    from fastpragma.batch import record_columns
     for _ in range(2):
         began, wall, rows = cpu(), time.perf_counter(), 0
-        for path in sorted(Path(data).glob('shard_*.parquet')): rows += len(pq.ParquetFile(path).read(columns=COLUMNS))
+        for path in sorted(Path(data).glob('shard_*.parquet')): rows += len(pq.ParquetFile(path).read(columns=record_columns))
     return dict(cpu=cpu() - began, wall=time.perf_counter() - wall, tokens=rows)
 
 
@@ -127,7 +127,7 @@ def parts(data):
     stages = dict(read_arrays='decode', layout='find parts', read_records='gather', to_batches='pack', mask_batches='mask')
     for name, stage in stages.items(): timed(name, stage)
     ds = d.PRAGMADataLoader.from_path(data).dataset
-    turn = ds._now()
+    turn = ds._now(ds._turn)
     began = time.process_time()
     stream = d._Stream(ds, 0, ds._todo(turn))
     for k in range(0, len(stream.numbers), 4): stream.make(range(k, min(k + 4, len(stream.numbers))))
@@ -151,9 +151,9 @@ def consumer(data, seconds):
     dl = PRAGMADataLoader.from_path(data)
     n, began = len(dl), time.perf_counter()
     for _ in range(n): work(each)
-    alone, began = time.perf_counter() - began, time.perf_counter()
+    by_itself, began = time.perf_counter() - began, time.perf_counter()
     for _ in dl: work(each)
-    return dict(ratio=(time.perf_counter() - began)/alone)
+    return dict(ratio=(time.perf_counter() - began)/by_itself)
 
 
 def peer(data, where, mask, n_shards):

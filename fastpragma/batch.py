@@ -70,11 +70,6 @@ class Layout:
     before:dict # of (U,) sizes by `size_names`, without limits
     after:dict # likewise, of what is kept; besides `long_events`, how many events are shortened
 
-    @property
-    def ntoks(self)->np.ndarray: # (U,) int64
-        "Tokens of each user"
-        return n_tokens(self.after)
-
 def n_tokens(
     sizes:dict # of (U,) sizes by `size_names`
 )->np.ndarray: # (U,) int64
@@ -99,6 +94,7 @@ def _latest_that_fit(sizes, event_at, room):
     fit = offsets(with_later <= np.repeat(room, n))
     return fit[event_at[1:]] - fit[event_at[:-1]]
 
+# %% ../nbs/04_batch.ipynb #c252a8d6
 def layout(
     user_at:np.ndarray, # (U+1,) offsets of the users into the rows
     time:np.ndarray, # (n,) epoch seconds; of profile rows, not 0 on milestones
@@ -313,16 +309,14 @@ def to_batches(
     r = take([pick for group in groups for pick in group])
     user_at = offsets([sum(j - i for _, i, j in group) for group in groups])
     profile_at, lifelong_at, event_at, token_at = (offsets(n)[user_at] for n in r.counts.T)
-    n_users, n_events = np.diff(user_at), np.diff(event_at)
-    owner = np.repeat(np.arange(user_at[-1]) - np.repeat(user_at[:-1], n_users), r.counts[:, 2])
-    starts = offsets(r.events[:, 4].astype(int))[spans(event_at[:-1], n_events + 1)] - np.repeat(token_at[:-1], n_events + 1)
-    time, cal, out = r.events[:, 0].copy(), r.events[:, 1:4].copy(), []
+    owner = np.repeat(np.arange(user_at[-1]) - np.repeat(user_at[:-1], np.diff(user_at)), r.counts[:, 2])
+    time, cal, sizes, out = r.events[:, 0].copy(), r.events[:, 1:4].copy(), r.events[:, 4].astype(int), []
     for k, group in enumerate(groups):
         users, fixed, tokens, events = (slice(*at[k:k + 2].tolist()) for at in (user_at, profile_at, token_at, event_at))
         n_static, n_life, n_event, _ = r.counts[users].T
         arrays = dict(zip(('profile', 'profile_mask', 'profile_time'), _padded(r.profile[fixed], n_static)))
         arrays |= dict(zip(('lifelong', 'lifelong_mask', 'lifelong_time'), _padded(r.lifelong[slice(*lifelong_at[k:k + 2].tolist())], n_life)))
-        arrays |= dict(event_tokens=r.tokens[tokens], event_offsets=starts[events.start + k:events.stop + k + 1], event_user=owner[events],
+        arrays |= dict(event_tokens=r.tokens[tokens], event_offsets=offsets(sizes[events]), event_user=owner[events],
                        event_time=time[events], cal=cal[events], history_offsets=offsets(n_event + 1))
         out.append(Batch({name: torch.from_numpy(v) for name, v in arrays.items()}, uids=[u for r, i, j in group for u in r.uids[i:j]]))
     return out

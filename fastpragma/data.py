@@ -883,7 +883,7 @@ def show_fields(self:PRAGMADataset,
     return pl.DataFrame([row(*f) for f in found], schema_overrides=dict(looks=pl.String))
 
 # %% ../nbs/03_data.ipynb #203cbf52
-manifest_version = 1
+manifest_version = 2
 
 @patch
 def write_kv(self:PRAGMADataset,
@@ -911,7 +911,7 @@ def _schema(entity_col, entity_type, tokenizer):
     text = pa.dictionary(pa.int32(), pa.large_string())  # in memory only: it is written as plain strings
     of = dict(key=text, value=text, vtype=text, logsec=pa.float64(), source_idx=pa.int32(), shard_id=pa.uint64(), hour=pa.float32(), dow=pa.float32(),
               dom=pa.float32())
-    return pa.schema({entity_col: text if entity_type == pl.String else pa.int64(), **{c: of.get(c, pa.int64()) for c in token_columns}}, 
+    return pa.schema({entity_col: text if entity_type == pl.String else pa.int64(), **{c: of.get(c, pa.int64()) for c in token_columns}},
                      metadata=dict(tokenizer=tokenizer))
 
 def written_with(

@@ -25,7 +25,7 @@ from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 from .batch import (Labels, Limits, batch_shapes, check_limits, layout, n_tokens, offsets, pack_batch, read_records, rec_ntoks, record_columns,
                               run_starts, show_rec, size_names, spans, to_batches, user_rec)
 from .data import read_manifest
-from .epoch import plan_epoch, share
+from .epoch import part, plan_epoch, share
 from .mask import mask_batch, mask_batches, show_batch
 from .source import Shown, check_whole
 from .tokenizer import Tokenizer
@@ -38,7 +38,8 @@ def file_mark(
     path:str|Path # a file
 )->tuple: # that changes when the file does
     "Size, time and number of a file"
-    s = os.stat(path)
+    try: s = os.stat(path)
+    except FileNotFoundError as e: raise FileNotFoundError(f'there is no shard {path}. Put it back, or write the dataset again.') from e
     return s.st_size, s.st_mtime_ns, s.st_ino
 
 @contextmanager
@@ -48,10 +49,10 @@ def open_shard(
     mark:tuple|None=None # `file_mark` when it was looked at first; None: it is now
 ): # a `pyarrow.parquet.ParquetFile`
     "A shard to read from; a file that is none, or that has changed, is refused by name"
-    def changed(): return mark is not None and file_mark(path) != mark
+    def changed(): return mark is not None and (not os.path.exists(path) or file_mark(path) != mark)
     again = f'{path} has changed since this loader was made. Make a new loader, and write to another folder while one is read.'
     try:
-        if changed(): raise ValueError(again)
+        if os.path.exists(path) and changed(): raise ValueError(again)
         with pq.ParquetFile(path) as f:
             there = f.schema_arrow.names
             missing = ', '.join(f'`{c}`' for c in columns if c not in there)
@@ -61,7 +62,8 @@ def open_shard(
     except FileNotFoundError as e:
         raise FileNotFoundError(f'there is no shard {path}' + (' any more' if mark else '') + '. Put it back, or write the dataset again.') from e
     except (pa.ArrowException, OSError) as e:
-        raise ValueError(again if changed() else f'{path} cannot be read: {str(e).rstrip(".")}. Write the dataset again.') from e
+        cure = '' if getattr(e, 'errno', None) else ' Write the dataset again.'  # of no use against permissions, or too many open files
+        raise ValueError(again if changed() else f'{path} cannot be read: {str(e).rstrip(".")}.{cure}') from e
 
 def read_arrays(
     f:pq.ParquetFile, # a shard
@@ -80,7 +82,7 @@ def _values(column, name):
     return np.frombuffer(values.buffers()[1], dtype, len(values), values.offset*dtype.itemsize) if len(values) else np.empty(0, dtype)
 
 # %% ../nbs/07_dataloader.ipynb #89aef6a2
-_Found = namedtuple('Found', 'ids rows before after cut split')  # of the entities of a shard; cut: whose sizes must be looked up
+_Found = namedtuple('Found', 'ids rows before after unsure split')  # of the entities of a shard; unsure: whose sizes must be looked up
 
 class ShardIndex:
     "Who is in some shards, how large, and in which row groups"
@@ -96,15 +98,13 @@ class ShardIndex:
         folders = {folder: _Folder(folder, entity_col, limits, budget) for folder in dict.fromkeys(p.parent for p in paths)}
         found = [self._look(k, folders[p.parent], sizes) for k, p in enumerate(paths)]
         join = lambda arrays: np.concatenate([np.empty(0, np.int64), *arrays])
+        sizes_of = lambda name: {c: join(getattr(f, name)[c] for f in found) for c in getattr(found[0], name)}
         self.ids, self.piece_at = _one_array([f.ids for f in found], found[0].ids.type), offsets(sizes)
-        self.rows, self.before, self.after = join(f.rows for f in found), *({c: join(f[k][c] for f in found) for c in found[0][k]} for k in (2, 3))
+        self.rows, self.before, self.after = join(f.rows for f in found), sizes_of('before'), sizes_of('after')
+        self.ntoks = n_tokens(self.after)  # of each user
         self.split = None if any(f.split is None for f in found) else np.concatenate([f.split for f in found])
         if len(folders) > 1 or any(p.name not in folders[p.parent].shards for p in paths): _check_once(self.ids)
 
-    @property
-    def ntoks(self)->np.ndarray: # (U,) int64
-        "Tokens of each user, after the limits"
-        return n_tokens(self.after)
 
 # %% ../nbs/07_dataloader.ipynb #5c27d197
 class _Folder:
@@ -116,17 +116,20 @@ class _Folder:
         if entity_col != manifest['entity_col']:
             raise ValueError(f"the entity column of {path} is `{manifest['entity_col']}`, not `{entity_col}`. Pass entity_col='{manifest['entity_col']}'.")
         names = [entity_col, 'rows', *size_names, 'longest_event', *(['split'] if manifest['split'] else [])]
-        with open_shard(path/'entities.parquet', names) as f: table = f.read(columns=names, use_threads=False)
+        with open_shard(path/'entities.parquet', []) as f:
+            if missing := [c for c in names if c not in f.schema_arrow.names]:
+                raise ValueError(f'{path}/entities.parquet has no column `{missing[0]}`: it is of an earlier version. Write the dataset again.')
+            table = f.read(columns=names, use_threads=False)
         of = {c: _values(table[c], c).copy() for c in names[1:7]}
         after = {c: np.minimum(of[c], most) for c, most in zip(size_names[:3], limits)} | dict(event_toks=of['event_toks'].copy())
-        cut = (of['events'] > limits.max_events) | (of['longest_event'] > limits.max_event_toks)
-        if budget is not None: cut |= n_tokens(after) > budget
+        unsure = (of['events'] > limits.max_events) | (of['longest_event'] > limits.max_event_toks)
+        if budget is not None: unsure |= n_tokens(after) > budget
         after['long_events'], ids = np.zeros(len(table), np.int64), _one_array(table[entity_col].chunks, table[entity_col].type)
         split, at = np.array(table['split'].to_pylist(), str) if manifest['split'] else None, offsets([s['entities'] for s in manifest['shards']]).tolist()
         before = {c: of[c] for c in size_names}
         for s, a, b in zip(manifest['shards'], at, at[1:]):
             sizes = [{c: v[a:b] for c, v in x.items()} for x in (before, after)]
-            self.shards[s['file']] = s['rows'], _Found(ids[a:b], of['rows'][a:b], *sizes, cut[a:b], None if split is None else split[a:b])
+            self.shards[s['file']] = s['rows'], _Found(ids[a:b], of['rows'][a:b], *sizes, unsure[a:b], None if split is None else split[a:b])
 
     def of(self, path, n_rows):
         "What is known of a shard without reading it; None: nothing"
@@ -147,20 +150,22 @@ def _check_once(ids):
     found = ids.value_counts().to_pylist() if len(ids.unique()) < len(ids) else []
     twice = [f['values'] for f in found if f['counts'] > 1]
     if twice: raise ValueError(f'{len(twice)} entities are in the shards more than once, `{twice[0]}` for instance, and would be seen twice. '
-                               'Read the folders apart, or write the tables of all months into one.')
+                               'Read folders that share entities apart, or write their tables into one dataset.')
 
 # %% ../nbs/07_dataloader.ipynb #d1afde2e
 def _ask(f, entity_col):
     "The entities of a shard of which nothing is known; their sizes still to be looked up"
     column = f.read(columns=[entity_col], use_threads=False)[entity_col]
-    ids = _one_array(column.chunks, column.type).dictionary_encode()  # in the order of their first rows
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if column.null_count: raise ValueError(f'rows without an entity: {column.null_count} in the column `{entity_col}`. Leave them out.')
+    ids = _one_array(column.chunks, kind).dictionary_encode()  # in the order of their first rows
     codes = _values(pa.chunked_array([ids.indices]), entity_col)
     starts = run_starts(codes)
     if len(starts) > len(ids.dictionary):
         twice = ids.dictionary[int(codes[starts][np.flatnonzero(np.diff(codes[starts]) < 0)[0] + 1])]
         raise ValueError(f'the rows of `{twice}` are not together. A shard has its rows in the order that `write_kv` wrote them.')
-    sizes, cut = [{c: np.zeros(len(starts), np.int64) for c in [*size_names, *more]} for more in ((), ['long_events'])], np.ones(len(starts), bool)
-    return _Found(ids.dictionary, np.diff(starts, append=len(ids)), *sizes, cut, None)
+    sizes, unsure = [{c: np.zeros(len(starts), np.int64) for c in [*size_names, *more]} for more in ((), ['long_events'])], np.ones(len(starts), bool)
+    return _Found(ids.dictionary, np.diff(starts, append=len(ids)), *sizes, unsure, None)
 
 @patch
 def _look(self:ShardIndex, k, folder, sizes):
@@ -179,7 +184,7 @@ def _look(self:ShardIndex, k, folder, sizes):
             self.pieces.append((k, range(g0, g1)))
             sizes.append(b - a)
             if told: self._check_ids(path, f.metadata, g0, g1, found.ids[a], found.ids[b - 1])
-            if not found.cut[a:b].any(): continue
+            if not found.unsure[a:b].any(): continue
             lay = layout(user_at[a:b + 1] - user_at[a], *read_arrays(f, ['time', 'event_idx'], self.pieces[-1][1]).values(), self.limits, self.budget)
             for old, new in (found.before, lay.before), (found.after, lay.after):
                 for c in old: old[c][a:b] = new[c]
@@ -218,24 +223,25 @@ class PRAGMADataLoader(IterableDataset):
         max_lifelong_toks:int=64, # keep the latest so many milestones
         max_events:int=6500, # keep the latest so many events
         max_event_toks:int=24, # keep the first so many tokens of each event
-        min_events:int=0, # leave out users with fewer events
+        min_events:int=0, # leave out users with fewer events, before the limits
         oversize:str='alone', # a user larger than the budget is a batch `alone`, is `cut` to the latest events that fit, or is an `error`
         fill:str='greedy', # batches are filled in order; `best`: each user goes into the fullest batch of its window that has room
         window:int=1 << 20, # when shuffled, users are mixed within about so many tokens; memory grows with it
-        drop_last:bool=False, # leave out the last batch unless it is full, and batches that do not divide by the ranks?
+        drop_last:bool=False, # leave out the last batch unless it is full, and batches that are left over when ranks share the list?
         split:str|None=None, # part of the entities, such as `train`, where `write_kv` recorded a split; None: all
         rank:int|None=None, # of this process in distributed training; None: that of `torch.distributed`, or 0
         num_replicas:int|None=None # number of ranks; None: that of `torch.distributed`, or 1
     ):
-        self.shards = [Path(s) for s in ([shards] if isinstance(shards, (str, Path)) else shards)]
+        self.shards = [Path(s).absolute() for s in ([shards] if isinstance(shards, (str, Path)) else shards)]
         self.entity_col, self.max_tokens, self.shuffle, self.tok, self.mask, self.seed = entity_col, max_tokens, shuffle, tok, mask, seed
         self.min_events, self.oversize, self.fill, self.window, self.drop_last, self.split = min_events, oversize, fill, window, drop_last, split
         self.limits = check_limits(Limits(max_profile_toks, max_lifelong_toks, max_events, max_event_toks))
         self.rank, self.num_replicas = rank, num_replicas
         self._check_args()
-        self._turn, self._begun, self._plans, self._lists = Turn(), False, {}, {}
-        self._seen_turn = torch.tensor(self._turn).share_memory_()  # by workers that are kept between epochs
-        for folder in dict.fromkeys(s.parent for s in self.shards) if mask else (): self.tok = _find_tok(folder, self.tok)
+        self._turn, self._begun, self._plans, self._lists, self._digest = Turn(), False, {}, {}, None
+        self._shared_turn = torch.tensor([*self._turn, 0]).share_memory_()  # by workers that are kept between epochs
+        if mask or tok is not None:
+            for folder in dict.fromkeys(s.parent for s in self.shards): self.tok = _find_tok(folder, self.tok)
         self.index = ShardIndex(self.shards, entity_col, self.limits, max_tokens if oversize == 'cut' else None, self.tok and self.tok.fingerprint)
         self._choose()
 
@@ -243,15 +249,19 @@ class PRAGMADataLoader(IterableDataset):
         epoch:int # number of the epoch
     ):
         "The epoch that the next iteration is"
-        self._go(Turn(check_whole('epoch', epoch)))
+        self._set_turn(Turn(min(check_whole('epoch', epoch), 1 << 62)))
 
-    def __len__(self): return len(self._todo(self._now()))
+    def __len__(self): return len(self._todo(self._now(self._turn)))
     def __iter__(self): return self._iterate(get_worker_info())
-    def __repr__(self): return f'PRAGMADataLoader({len(self.shards)} shards, max_tokens={self.max_tokens}, shuffle={self.shuffle}, mask={self.mask})'
+    def __repr__(self):
+        more = {k: getattr(self, k) for k, usual in dict(split=None, fill='greedy', oversize='alone', min_events=0).items() if getattr(self, k) != usual}
+        said = dict(max_tokens=self.max_tokens, shuffle=self.shuffle, mask=self.mask, **more)
+        return f'PRAGMADataLoader({len(self.shards)} shards, {", ".join(f"{k}={v!r}" for k, v in said.items())})'
 
 # %% ../nbs/07_dataloader.ipynb #7808c18a
 def _find_tok(folder, tok=None):
     "The tokenizer of the shards in a folder; another one would make nonsense of them"
+    if tok is not None and not isinstance(tok, Tokenizer): raise TypeError(f'`tok` is {type(tok).__name__}. Give a Tokenizer: Tokenizer.load(path).')
     path = folder/'tokenizer.json'
     if not path.exists():
         if tok is None: raise ValueError(f'masks need the tokenizer, and there is no {path}. Pass `tok`, or `mask=False`.')
@@ -267,28 +277,31 @@ def _check_args(self:PRAGMADataLoader):
     if not self.shards: raise ValueError('there are no shards to read. Pass the files that `write_kv` wrote.')
     for s in self.shards:
         if not s.is_file(): raise FileNotFoundError(f'there is no shard {s}. For a folder use `PRAGMADataLoader.from_path`.')
-    if self.tok is not None and not isinstance(self.tok, Tokenizer):
-        raise TypeError(f'`tok` is {type(self.tok).__name__}. Give a Tokenizer: Tokenizer.load(path).')
     if len({s.resolve() for s in self.shards}) < len(self.shards): raise ValueError('a shard is named twice, and its entities would be seen twice.')
     for name, least in dict(max_tokens=1, seed=0, min_events=0, window=1).items():
         setattr(self, name, min(check_whole(name, getattr(self, name), least), 1 << 62))
+    for name in 'shuffle', 'mask', 'drop_last':
+        if getattr(self, name) not in (True, False): raise TypeError(f'`{name}` is {getattr(self, name)!r}. Give True or False.')
+        setattr(self, name, bool(getattr(self, name)))
+    if not isinstance(self.split, (str, type(None))): raise TypeError(f'`split` is {self.split!r}. Give the name of one part.')
+    self.split = self.split and str(self.split)
     for name, choices in dict(oversize=('alone', 'cut', 'error'), fill=('greedy', 'best')).items():
         if getattr(self, name) not in choices: raise ValueError(f'`{name}` is {getattr(self, name)!r}. Choose one of {", ".join(map(repr, choices))}.')
+        setattr(self, name, str(getattr(self, name)))
     if (self.rank is None) != (self.num_replicas is None): raise ValueError('`rank` and `num_replicas` go together. Pass both, or neither.')
-    if self.rank is not None and check_whole('rank', self.rank) >= check_whole('num_replicas', self.num_replicas, 1):
-        raise ValueError(f'`rank` is {self.rank} of {self.num_replicas} ranks. Ranks are counted from 0.')
+    if self.rank is None: return
+    self.rank, self.num_replicas = check_whole('rank', self.rank), check_whole('num_replicas', self.num_replicas, 1)
+    if self.rank >= self.num_replicas: raise ValueError(f'`rank` is {self.rank} of {self.num_replicas} ranks. Ranks are counted from 0.')
 
 @patch
 def _choose(self:PRAGMADataLoader):
     "Which users there are in an epoch, and how many are left out"
     index = self.index
-    mine = np.ones(len(index.ids), bool)
-    if self.split is not None:
-        mine = index.split == self.split if index.split is not None else np.zeros(len(mine), bool)
-        if not mine.any():
-            has = f'the parts {", ".join(sorted(set(index.split.tolist())))}' if index.split is not None else 'no split'
-            raise ValueError(f'`split` is {self.split!r}, and the shards have {has}. '
-                             'Pass split=dict(train=.8, valid=.2) to PRAGMADataset when they are written.')
+    parts = [] if index.split is None else sorted(set(index.split.tolist()))
+    if self.split not in (None, *parts):
+        has = f'the parts {", ".join(parts)}' if parts else 'no split'
+        raise ValueError(f'`split` is {self.split!r}, and the shards have {has}. Pass split=dict(train=.8, valid=.2) to PRAGMADataset when they are written.')
+    mine = np.ones(len(index.ids), bool) if self.split is None else index.split == self.split
     self._kept = mine & (index.before['events'] >= self.min_events)
     self.left_out = dict(other_split=int((~mine).sum()), few_events=int((mine & ~self._kept).sum()))
     self._warn_cut()
@@ -315,11 +328,14 @@ def _warn_cut(self:PRAGMADataLoader):
     "Warn where the limits leave out more than 1 % of the tokens"
     cut, kept = self.cut, int(self.index.ntoks[self._kept].sum())
     if cut['tokens'] <= .01*(cut['tokens'] + kept): return
-    limits = ', '.join(f'{limit}={getattr(self.limits, limit)}' for what, limit in _limit_of.items() if cut[what])
-    if self.oversize == 'cut': limits += f', max_tokens={self.max_tokens}'
+    binding = [limit for what, limit in _limit_of.items() if cut[what]]
+    if self.oversize == 'cut':  # then the budget leaves out events too
+        if (self.index.before['events'] <= self.limits.max_events).all(): binding = [limit for limit in binding if limit != 'max_events']
+        binding.append('max_tokens')
+    limits = ', '.join(f'{limit}={getattr(self.limits, limit, self.max_tokens)}' for limit in binding)
     outside = next((k for k in range(2, 9) if sys._getframe(k).f_globals.get('__name__') != __name__), 2)
     warnings.warn(f'the limits leave out {cut["tokens"]/(cut["tokens"] + kept):.1%} of the tokens: {cut["tokens"]:,}, of {cut["users"]:,} users '
-                  f'({cut["events"]:,} events whole, {cut["long_events"]:,} shortened). Raise {limits}, or leave fields out.', stacklevel=outside + 1)
+                  f'({cut["events"]:,} events whole, {cut["long_events"]:,} shortened). Raise {limits}, or leave fields out.', stacklevel=outside)
 
 # %% ../nbs/07_dataloader.ipynb #0f44cd96
 Turn = namedtuple('Turn', 'epoch start steps ranks', defaults=(0, 0, 0, 0))
@@ -347,24 +363,24 @@ def _list(self:PRAGMADataLoader, turn):
     return self._lists[key]
 
 @patch
-def _now(self:PRAGMADataLoader, turn=None):
+def _now(self:PRAGMADataLoader, turn):
     "A turn for the ranks that there are now: where they were others, the list goes on from the same place"
-    turn, ranks = turn or self._turn, self._world()[1]
+    ranks = self._world()[1]
     if turn.steps and turn.ranks != ranks:
         done = self._list(turn)[:turn.steps*turn.ranks]
         turn = Turn(turn.epoch, min(int(done[-1, 1]), int(self._plan(turn.epoch).at[-1])))
     return turn._replace(ranks=ranks)
 
 @patch
-def _todo(self:PRAGMADataLoader, turn):
-    "The batches that are left for this rank"
-    return self._list(turn)[self._world()[0]::turn.ranks][turn.steps:]
+def _todo(self:PRAGMADataLoader, turn, worker=None):
+    "The batches that are left for this rank, or for one of its workers"
+    return part(self._list(turn), self._world()[0], turn.ranks, turn.steps, *((worker.id, worker.num_workers) if worker else (0, 1)))
 
 @patch
-def _go(self:PRAGMADataLoader, turn):
+def _set_turn(self:PRAGMADataLoader, turn):
     "The next iteration is this one, here and in workers that run already"
     self._turn = turn
-    self._seen_turn.copy_(torch.tensor(turn))
+    self._shared_turn.copy_(torch.tensor([*turn, self._world()[0]]))
 
 # %% ../nbs/07_dataloader.ipynb #057f3216
 @patch
@@ -377,7 +393,7 @@ def _read(self:PRAGMADataLoader, p, users):
     with open_shard(self.shards[k], columns, index.marks[k]) as f: cols = read_arrays(f, columns, groups)
     lay = layout(offsets(index.rows[a:b]), cols.get('time', np.broadcast_to(0, len(cols['event_idx']))), cols['event_idx'], self.limits, index.budget)
     if any((lay.after[c] != index.after[c][a:b]).any() for c in size_names):
-        raise ValueError(f'{self.shards[k]} has other entities than the loader was told. Write the dataset again.')
+        raise ValueError(f'{self.shards[k]} has entities of other sizes than entities.parquet says. Write the dataset again.')
     return read_records(index.ids.slice(a, b - a).to_pylist(), lay, cols, users - a)
 
 @patch
@@ -402,20 +418,23 @@ class _Stream:
         runs = run_starts(piece + np.repeat(np.arange(len(n)), n)*len(index.pieces))  # of a batch, those of one piece are a slice of its records
         self.runs = [x.tolist() for x in (piece[runs], place[runs], place[runs] + np.diff(runs, append=len(piece)))]
         self.run_at = np.searchsorted(runs, at).tolist()
-        ends = position[np.stack([at[:-1], at[1:] - 1])[:, n > 0]]
-        window = np.zeros((2, len(n)), np.int64)
-        window[:, n > 0] = np.searchsorted(plan.window_at, ends, side='right') - 1
-        done = np.zeros(len(n))
-        done[n > 0] = (ends[1] + 1 - plan.window_at[window[1, n > 0]])/np.diff(plan.window_at)[window[1, n > 0]]
-        coming = np.ceil(done*np.append(np.diff(plan.piece_at), 0)[window[1] + 1])
-        coming[:1] = 0  # the first batch need not wait for them
-        self.due = np.stack([plan.piece_at[window[0]], plan.piece_at[window[1] + 1] + coming.astype(int)], axis=1).tolist()  # in the order of reading
+        self.due = self._due(n, position[at[:-1][n > 0]], position[at[1:][n > 0] - 1])
+
+    def _due(self, n, first, last):
+        "Of each batch, which pieces in the order of reading: those of its windows, and of the next as many as of its last is done"
+        plan = self.plan
+        w0, w1 = (np.searchsorted(plan.window_at, x, side='right') - 1 for x in (first, last))
+        done = (last + 1 - plan.window_at[w1])/np.diff(plan.window_at)[w1]
+        coming = np.ceil(done*np.append(np.diff(plan.piece_at), 0)[w1 + 1]).astype(int)
+        due = np.stack([plan.piece_at[w0], plan.piece_at[w1 + 1] + coming], axis=1).tolist()
+        if due: due[0][1] -= int(coming[0])  # the first batch need not wait for them
+        return due + due[-1:]*(len(n) - len(due))  # batches of nobody come last
 
     def make(self, which):
         "Some of these batches"
         groups = []
         for k in which:
-            if self.due[k] != self.wanted: self._hold(*self.due[k])
+            if self.due and self.due[k] != self.wanted: self._hold(*self.due[k])  # none is due where there is nobody
             runs = slice(*self.run_at[k:k + 2])
             groups.append([(self.held[p], i, j) for p, i, j in zip(*(x[runs] for x in self.runs))])
         batches = to_batches(groups)
@@ -435,22 +454,22 @@ _ahead = 50_000  # tokens that are made at once; four times as many are ready be
 @patch
 def _batches(self:PRAGMADataLoader, turn, worker):
     "The batches that are left for a worker, or all, made ahead of their use"
-    todo = self._todo(turn)
-    stream = _Stream(self, turn.epoch, todo[worker.id::worker.num_workers] if worker else todo)
-    some, ready = max(1, min(16, _ahead//self.max_tokens)), deque()  # single batches would make the threads wait for each other too often
-    with ThreadPoolExecutor(1) as maker:
-        try:
-            for k in range(0, len(stream.numbers), some):
-                ready.append(maker.submit(stream.make, range(k, min(k + some, len(stream.numbers)))))
-                if len(ready) > 4: yield from ready.popleft().result()
-            while ready: yield from ready.popleft().result()
-        finally: maker.shutdown(wait=False, cancel_futures=True)
+    stream, ready, maker = _Stream(self, turn.epoch, self._todo(turn, worker)), deque(), ThreadPoolExecutor(1)
+    n, some = len(stream.numbers), max(1, min(16, _ahead//self.max_tokens))  # single batches would make the threads wait for each other too often
+    try:
+        for a, b in zip(at := [*range(min(n, 1)), *range(1, n, some), n], at[1:]):  # but the first one is asked for at once
+            ready.append(maker.submit(stream.make, range(a, b)))
+            if len(ready) > 4: yield from ready.popleft().result()
+        while ready: yield from ready.popleft().result()
+    finally: maker.shutdown(cancel_futures=True)
 
 @patch
 def _iterate(self:PRAGMADataLoader, worker):
-    "The batches of the turn that it is"
-    turn = Turn(*self._seen_turn.tolist()) if self._begun else self._turn  # a worker that is kept learns of a new epoch by the shared one
-    self._begun = worker is not None
+    "The batches of the current turn"
+    turn, rank = self._turn, None
+    if self._begun: *turn, rank = self._shared_turn.tolist()  # a worker that is kept learns of a new epoch by the shared one
+    self._begun, turn = worker is not None, Turn(*turn)
+    if rank is not None and turn.ranks: self.rank, self.num_replicas = rank, turn.ranks  # which it may not know by itself
     return self._batches(self._now(turn), worker)
 
 @patch
@@ -461,82 +480,103 @@ def __getstate__(self:PRAGMADataLoader):
 @patch
 def __setstate__(self:PRAGMADataLoader, state):
     self.__dict__ = state
-    if not self._seen_turn.is_shared(): self._seen_turn.share_memory_()  # a copy has an epoch of its own, and its workers see it
+    if not self._shared_turn.is_shared(): self._shared_turn.share_memory_()  # a copy has an epoch of its own, and its workers see it
 
 # %% ../nbs/07_dataloader.ipynb #d11d0b22
 class EpochDataLoader(DataLoader):
     "A `DataLoader` that knows how far it is, and moves on when an epoch is over"
-    def __init__(self, dataset:PRAGMADataLoader, **kwargs):
-        self._begin = self._turn = Turn()  # of this or the next iteration, and how far it is
-        self._pending = True  # is it still to begin?
+    def __init__(self,
+        dataset:PRAGMADataLoader, # what it loads
+        **kwargs # as for `torch.utils.data.DataLoader`
+    ):
+        self._begin, self._turn = Turn(), Turn()  # where this or the next loop begins, and how far it is
+        self._to_begin, self._loop = True, None  # is `_begin` that of the next loop? which loop is the latest?
         super().__init__(dataset, batch_size=None, **kwargs)
 
     def __len__(self): return len(self.dataset._todo(self.dataset._now(self._begin)))  # torch's own would warn where a later epoch has another length
-    def __repr__(self): return f'{self.dataset!r} with {self.num_workers} workers'
+    def __repr__(self): return f'EpochDataLoader({self.dataset!r}, num_workers={self.num_workers})'
     @property
     def cut(self)->dict:
         "How much the limits leave out of an epoch"
         return self.dataset.cut
     @property
+    def left_out(self)->dict:
+        "How many users are not in an epoch: of another split, or with too few events"
+        return self.dataset.left_out
+    @property
     def epoch(self)->int:
-        "The epoch that goes on, or comes next"
-        return self.state_dict()['epoch']
+        "The epoch under way, or the next one"
+        return self._place().epoch
 
     def __iter__(self):
-        if not self._pending: self._begin = Turn(self._begin.epoch + 1)  # the last one was broken off
-        self._pending, begin = False, self.dataset._now(self._begin)
-        self._begin = self._turn = begin
-        self.dataset._go(begin)
+        if not self._to_begin: self._begin = Turn(self._begin.epoch + 1)  # the last one was broken off
+        self._to_begin, begin, loop = False, self.dataset._now(self._begin), object()
+        self._begin, self._turn, self._loop = begin, begin, loop
+        self.dataset._set_turn(begin)
         batches = super().__iter__() if self.num_workers or self.pin_memory else iter(self.dataset)  # which takes less time than by torch
+        self.dataset._turn = Turn(begin.epoch)  # the place is the loader's own: who else reads the dataset has whole epochs
         for k, b in enumerate(batches, begin.steps + 1):
             if self._begin is begin: self._turn = begin._replace(steps=k)
             yield b
+            if self._loop is not loop and self.persistent_workers:
+                raise ValueError('persistent workers serve one loop at a time, and another one has begun. Use persistent_workers=False, or two loaders.')
         if self._begin is begin: self._go_to(Turn(begin.epoch + 1))
 
-    def _go_to(self, turn): self._begin, self._turn, self._pending = turn, turn, True
+    def _go_to(self, turn): self._begin, self._turn, self._to_begin = turn, turn, True
 
     def set_epoch(self,
         epoch:int # number of the epoch
     ):
         "The epoch that the next iteration is; a place in it that was loaded stays"
-        if not (self._pending and self._begin.epoch == check_whole('epoch', epoch)): self._go_to(Turn(epoch))
+        epoch = min(check_whole('epoch', epoch), 1 << 62)
+        if not (self._to_begin and self._begin.epoch == epoch): self._go_to(Turn(epoch))
 
 # %% ../nbs/07_dataloader.ipynb #eed4a400
 @patch
 def _settings(self:PRAGMADataLoader):
     "What an epoch depends on"
-    index, data = self.index, hashlib.blake2b(digest_size=16)
-    ends = [index.ids[i].as_py() for i in (0, -1)] if len(index.ids) else []
-    data.update(repr([index.tokenizer, ends]).encode())
-    for sizes in index.piece_at, index.rows, index.before['events'], index.ntoks: data.update(np.ascontiguousarray(sizes))
+    if self._digest is None:
+        index, data = self.index, hashlib.blake2b(digest_size=16)
+        data.update(str(index.tokenizer).encode())
+        for ids in filter(None, index.ids.buffers()): data.update(ids)
+        for sizes in index.piece_at, index.rows, index.before['events'], index.ntoks: data.update(np.ascontiguousarray(sizes))
+        self._digest = data.hexdigest()
     options = {k: getattr(self, k) for k in 'max_tokens shuffle seed min_events oversize fill window drop_last split'.split()}
-    return dict(options, **self.limits._asdict(), dataset=data.hexdigest())
+    return dict(options, **self.limits._asdict(), dataset=self._digest)
 
 @patch
-def state_dict(self:EpochDataLoader)->dict: # epoch, place in it, and the settings it hangs on; numbers and texts only
+def _place(self:EpochDataLoader):
+    "How far the loader is; where an epoch is over, at the beginning of the next"
+    turn = self._turn
+    over = (turn.steps or turn.start) and turn.steps*turn.ranks >= len(self.dataset._list(turn))
+    return Turn(turn.epoch + 1) if over else turn
+
+@patch
+def state_dict(self:EpochDataLoader)->dict: # epoch, place in it, and the settings it depends on; numbers and texts only
     "How far the loader is"
-    turn, ds = self._turn, self.dataset
-    if (turn.steps or turn.start) and turn.steps*turn.ranks >= len(ds._list(turn)): turn = Turn(turn.epoch + 1)
-    return dict(turn._asdict(), settings=ds._settings())
+    return dict(self._place()._asdict(), settings=self.dataset._settings())
 
 @patch
 def load_state_dict(self:EpochDataLoader,
     state:dict # from `state_dict`
 ):
     "The next iteration goes on from there; the state of a loader with other settings or data is refused with a `ValueError`"
-    if not isinstance(state, dict) or not {*Turn._fields, 'settings'} <= state.keys():
+    if not isinstance(state, dict) or not {*Turn._fields, 'settings'} <= state.keys() or not isinstance(state['settings'], dict):
         raise ValueError('this is no state of a loader. Pass what `state_dict` returned.')
-    now = self.dataset._settings()
+    least = dict(ranks=int(state['steps'] != 0))
+    turn, now = Turn(*(check_whole(k, state[k], least.get(k, 0)) for k in Turn._fields)), self.dataset._settings()
     if other := [k for k, v in now.items() if state['settings'].get(k) != v]:
         k = other[0]
         how = 'of another dataset' if k == 'dataset' else f'of a loader with {k}={state["settings"].get(k)!r}, and this one has {k}={now[k]!r}'
-        raise ValueError(f'the state is {how}. Make the loader as it was, or begin anew.')
-    self._go_to(Turn(*(int(state[k]) for k in Turn._fields)))
+        raise ValueError(f'the state is {how}. Make the loader as it was, or begin the epoch anew with `set_epoch`.')
+    self._go_to(turn)
 
 # %% ../nbs/07_dataloader.ipynb #c7c24547
 def _per_batch(dl):
     "Of this or the next epoch and all ranks: number, batches; users, tokens, and places of the padded profiles and milestones and how many are taken"
     ds = getattr(dl, 'dataset', dl)
+    if not isinstance(ds, PRAGMADataLoader):
+        raise TypeError(f'{type(dl).__name__} is no loader of this kind. Give what `from_path` or `pragma_dl` returned.')
     turn = ds._now(Turn(dl.epoch if hasattr(dl, 'epoch') else ds._turn.epoch))
     batches, plan = ds._list(turn), ds._plan(turn.epoch)
     n_users = np.diff(batches).ravel()
@@ -545,23 +585,25 @@ def _per_batch(dl):
     fixed = {c: (total(ds.index.after[c]), widest(ds.index.after[c])*n_users) for c in size_names[:2]}
     return ds, turn, dict(n_users=n_users, n_tokens=total(ds.index.ntoks), spare=batches[:, 0] >= len(plan.users), **fixed)
 
+# %% ../nbs/07_dataloader.ipynb #746ba81c
 def show_epoch(
     dl:DataLoader # from `from_path` or `pragma_dl`
-)->Shown: # a table: users, batches, tokens, fill, padding, what is left out
-    "The epoch that goes on, or comes next, over all ranks"
+)->Shown: # a table: users, batches, tokens, how full, padding, what is left out
+    "The epoch under way, or the next one, over all ranks"
     ds, turn, per = _per_batch(dl)
-    n, toks, size = len(per['n_users']), per['n_tokens'], per['n_users']
+    once, toks, size, cut = ~per['spare'], per['n_tokens'], per['n_users'], ds.cut
+    usual, large = toks <= ds.max_tokens, once & (toks > ds.max_tokens)
     spread = lambda x: f'{x.min():,} to {x.max():,}, median {np.median(x):,.0f}' if len(x) else 'none'
-    share = lambda c: f'{1 - per[c][0].sum()/max(1, per[c][1].sum()):.1%}'
-    left = dict(ds.left_out, **{'last batch': len(ds._plan(turn.epoch).users) - int(size[~per['spare']].sum())})
-    spare, large, cut = int(per['spare'].sum()), (toks > ds.max_tokens).sum(), ds.cut
-    rows = [['users', f'{size.sum():,}'], ['left out', ', '.join(f'{v:,} {k.replace("_", " ")}' for k, v in left.items() if v) or 'nobody'],
-            ['batches', f'{n:,}' + (f', {n//turn.ranks:,} for each of {turn.ranks} ranks' if turn.ranks > 1 else '')],
-            ['tokens', f'{toks.sum():,}'], ['tokens of a batch', spread(toks)], ['users of a batch', spread(size)],
-            ['full', f'{toks.sum()/max(1, n*ds.max_tokens):.1%} of {ds.max_tokens:,}'], ['larger than the budget', f'{large:,} users, alone'],
-            ['padding', f'{share("profile_toks")} of profiles, {share("lifelong_toks")} of milestones'],
+    padded = lambda c: f'{1 - per[c][0].sum()/per[c][1].sum():.1%}' if per[c][1].any() else 'none'
+    left = dict(ds.left_out, **{'in last batches': len(ds._plan(turn.epoch).users) - int(size[once].sum())})
+    rows = [['users', f'{size[once].sum():,}'], ['left out', ', '.join(f'{v:,} {k.replace("_", " ")}' for k, v in left.items() if v) or 'nobody'],
+            ['batches', f'{len(size):,}' + (f', {len(size)//turn.ranks:,} for each of {turn.ranks} ranks' if turn.ranks > 1 else '')],
+            ['tokens', f'{toks[once].sum():,}'], ['tokens of a batch', spread(toks)], ['users of a batch', spread(size)],
+            ['full', f'{toks[usual].sum()/max(1, usual.sum()*ds.max_tokens):.1%} of {ds.max_tokens:,}, batches within the budget'],
+            ['larger than the budget', f'{large.sum():,} users, alone, with {toks[large].sum():,} tokens' if large.any() else 'nobody'],
+            ['padding', f'{padded("profile_toks")} of profiles, {padded("lifelong_toks")} of milestones'],
             ['cut by limits', f'{cut["tokens"]:,} tokens of {cut["users"]:,} users: {cut["events"]:,} events whole, {cut["long_events"]:,} shortened']]
-    if spare: rows.append(['to make ranks equal', f'{spare} ' + ('users seen twice' if ds.shuffle else 'batches of nobody')])
+    if spare := int(per['spare'].sum()): rows.append(['to make ranks equal', f'{spare} ' + ('users seen twice' if ds.shuffle else 'batches of nobody')])
     return Shown(f'epoch {turn.epoch} of {ds!r}', ['what', 'how much'], rows)
 
 # %% ../nbs/07_dataloader.ipynb #198aae69
@@ -575,7 +617,7 @@ def plot_epoch(
     fig, (left, right) = plt.subplots(1, 2, figsize=(8, 2.4), layout='constrained')
     left.scatter(k, toks, s=4, c=np.where(toks > ds.max_tokens, 'tab:red', 'tab:blue'))
     left.axhline(ds.max_tokens, color='black', lw=1)
-    left.set(xlabel='batch', ylabel='tokens', ylim=(0, None), title=f'{toks.sum()/max(1, len(k)*ds.max_tokens):.1%} full')
+    left.set(xlabel='batch', ylabel='tokens', ylim=(0, None), title='red: one person larger than the budget')
     right.scatter(k, toks/np.maximum(1, per['n_users']), s=4)
     right.set(xlabel='batch', ylabel='tokens of a person', title='mean over the batch', yscale='log')
     return fig
@@ -588,7 +630,7 @@ def pragma_dl(
     shuffle:bool=False, # a new order, and new masks, each epoch?
     tok:Tokenizer|None=None, # for masks; None: the `tokenizer.json` beside the shards
     mask:bool=False, # hide event values and add labels?
-    num_workers:int=0, # processes that read; 0: threads of this one, which is faster
+    num_workers:int=0, # processes that read; 0: a second thread of this one, which is faster
     *,
     pin_memory:bool=False, # for faster copies to a GPU?
     persistent_workers:bool=False, # keep the processes between epochs?
@@ -608,12 +650,14 @@ def from_path(cls:PRAGMADataLoader,
     shuffle:bool=True, # a new order, and new masks, each epoch?
     tok:Tokenizer|None=None, # for masks; None: the folder's own
     mask:bool=True, # hide event values and add labels?
-    num_workers:int=0, # processes that read; 0: threads of this one, which is faster
+    num_workers:int=0, # processes that read; 0: a second thread of this one, which is faster
     **kwargs # the other arguments of `pragma_dl`, and of `PRAGMADataLoader`
 )->EpochDataLoader: # as from `pragma_dl`
     "A loader over a whole dataset; a folder that is none, and a foreign tokenizer, are refused with a `ValueError`"
     manifest, path = read_manifest(path), Path(path)
-    tok = _find_tok(path, tok) if mask or tok else None
+    tok = _find_tok(path, tok) if mask or tok is not None else None
     if tok and tok.fingerprint != manifest['tokenizer']:
         raise ValueError(f'{path}/tokenizer.json is not the tokenizer that wrote the shards ({manifest["tokenizer"][:8]}). Write the dataset again.')
-    return pragma_dl([path/s['file'] for s in manifest['shards']], entity_col, max_tokens, shuffle, tok, mask, num_workers, **kwargs)
+    dl = pragma_dl([path/s['file'] for s in manifest['shards']], entity_col, max_tokens, shuffle, tok, mask, num_workers, **kwargs)
+    if read_manifest(path) != manifest: raise ValueError(f'{path} was written again while it was looked at. Make the loader when the writing is done.')
+    return dl

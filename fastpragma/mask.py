@@ -19,33 +19,33 @@ def mask_batches(
     bs:list, # batches, from a loader
     tok:Tokenizer, # that wrote the shards
     p_tok:float=.15, # as for `mask_batch`
-    p_event:float=.10,
-    p_key:float=.10,
-    p_unk:float=.05,
-    ignore:int=-100,
+    p_event:float=.10, # likewise
+    p_key:float=.10, # likewise
+    p_unk:float=.05, # likewise
+    ignore:int=-100, # likewise
     generators:list|None=None # one for each batch; None: torch's own
 )->list[Batch]: # as from `mask_batch`
-    "Hide event values of several batches at once"
+    "Hide event values of several batches at once, which takes less time"
     flat = lambda name: np.concatenate([b[name].numpy(force=True) for b in bs])
-    tokens, n_tokens = flat('event_tokens'), [len(b['event_tokens']) for b in bs]
-    sizes, user = np.concatenate([np.diff(b['event_offsets'].numpy(force=True)) for b in bs]), flat('event_user')
-    user += np.repeat(np.cumsum([0, *(len(b['uids']) for b in bs)])[:-1], [len(b['event_user']) for b in bs])
-    drawn = [torch.rand(len(b['event_tokens']) + len(b['event_user']) + len(b['uids'])*tok.n_keys, generator=g).numpy()
-             for b, g in zip(bs, generators or [None]*len(bs))]
-    cut = [np.split(r, [n, n + len(b['event_user'])]) for r, n, b in zip(drawn, n_tokens, bs)]
-    of_token, of_event, of_key = (np.concatenate(x) for x in zip(*cut))
+    n_tokens, n_events, n_users = ([len(b[name]) for b in bs] for name in ('event_tokens', 'event_user', 'uids'))
+    tokens, sizes = flat('event_tokens'), np.concatenate([np.diff(b['event_offsets'].numpy(force=True)) for b in bs])
+    user = flat('event_user') + np.repeat(np.cumsum([0, *n_users])[:-1], n_events)
+    drawn = [torch.rand(n + e + u*tok.n_keys, generator=g).numpy() for n, e, u, g in zip(n_tokens, n_events, n_users, generators or [None]*len(bs))]
+    of_token, of_event, of_key = (np.concatenate(x) for x in zip(*(np.split(r, [n, n + e]) for r, n, e in zip(drawn, n_tokens, n_events))))
     by_event, by_key = of_event < np.float32(p_event), (of_key < np.float32(p_key))[np.repeat(user*tok.n_keys, sizes) + tokens[:, 0]]
     values = tokens[:, 1].copy()
     chosen = np.flatnonzero(((of_token < np.float32(p_tok)) | np.repeat(by_event, sizes) | by_key) & (values != UNK))
-    # given on which side of p_tok a token's number fell, its place there is as good as a new number
+    # a number below p_tok is spread evenly there, and one above it there: where in its part it lies is as good as a new number
     r = of_token[chosen]
     unknown = r < np.where(r < np.float32(p_tok), p_tok*p_unk, p_tok + (1 - p_tok)*p_unk).astype(np.float32)
     labels, target, at = np.full(len(tokens), ignore), np.zeros(len(tokens), bool), chosen[~unknown]
     tokens[chosen, 1] = np.where(unknown, UNK, MASK)
     labels[at], target[at] = values[at], True
-    parts = zip(bs, *(torch.from_numpy(x).split(n_tokens) for x in (tokens, labels, target)))
-    return [Batch(b, **{k: v.to(b['event_tokens'].device) for k, v in zip(('event_tokens', 'event_labels', 'mlm_mask'), new)}) for b, *new in parts]
+    parts = zip(bs, *(np.split(x, np.cumsum(n_tokens)[:-1]) for x in (tokens, labels, target)))
+    names = ['event_tokens', 'event_labels', 'mlm_mask']
+    return [Batch(b, **{k: torch.from_numpy(v).to(b['event_tokens'].device) for k, v in zip(names, new)}) for b, *new in parts]
 
+# %% ../nbs/05_mask.ipynb #d24e2958
 def mask_batch(
     b:dict, # a batch from `pack_batch` or a loader
     tok:Tokenizer, # that wrote the shards
