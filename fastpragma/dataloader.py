@@ -71,7 +71,7 @@ def read_arrays(
     groups:range|None=None # row groups; None: all
 )->dict: # the columns as arrays
     "Columns of a shard, without a copy where they lie in one piece"
-    table = f.read_row_groups(list(range(f.num_row_groups) if groups is None else groups), columns=columns, use_threads=get_worker_info() is None)
+    table = f.read_row_groups(list(range(f.num_row_groups) if groups is None else groups), columns=columns, use_threads=False)
     return {c: _values(table[c], c) for c in columns}
 
 def _values(column, name):
