@@ -65,6 +65,7 @@ def open_shard(
         cure = '' if getattr(e, 'errno', None) else ' Write the dataset again.'  # of no use against permissions, or too many open files
         raise ValueError(again if changed() else f'{path} cannot be read: {str(e).rstrip(".")}.{cure}') from e
 
+# %% ../nbs/07_dataloader.ipynb #e244854b
 def read_arrays(
     f:pq.ParquetFile, # a shard
     columns:list, # of numbers
@@ -190,6 +191,7 @@ def _look(self:ShardIndex, k, folder, sizes):
                 for c in old: old[c][a:b] = new[c]
     return found
 
+# %% ../nbs/07_dataloader.ipynb #a7a20f9c
 @patch
 def _check_tokenizer(self:ShardIndex, path, meta):
     "Shards of two tokenizers make nonsense of each other's ids"
@@ -245,12 +247,6 @@ class PRAGMADataLoader(IterableDataset):
         self.index = ShardIndex(self.shards, entity_col, self.limits, max_tokens if oversize == 'cut' else None, self.tok and self.tok.fingerprint)
         self._choose()
 
-    def set_epoch(self,
-        epoch:int # number of the epoch
-    ):
-        "The epoch that the next iteration is"
-        self._set_turn(Turn(min(check_whole('epoch', epoch), 1 << 62)))
-
     def __len__(self): return len(self._todo(self._now(self._turn)))
     def __iter__(self): return self._iterate(get_worker_info())
     def __repr__(self):
@@ -272,6 +268,7 @@ def _find_tok(folder, tok=None):
                          'Leave `tok` out to use it; read folders of different tokenizers apart.')
     return theirs
 
+# %% ../nbs/07_dataloader.ipynb #a4c93fe1
 @patch
 def _check_args(self:PRAGMADataLoader):
     if not self.shards: raise ValueError('there are no shards to read. Pass the files that `write_kv` wrote.')
@@ -293,6 +290,7 @@ def _check_args(self:PRAGMADataLoader):
     self.rank, self.num_replicas = check_whole('rank', self.rank), check_whole('num_replicas', self.num_replicas, 1)
     if self.rank >= self.num_replicas: raise ValueError(f'`rank` is {self.rank} of {self.num_replicas} ranks. Ranks are counted from 0.')
 
+# %% ../nbs/07_dataloader.ipynb #18f5b32f
 @patch
 def _choose(self:PRAGMADataLoader):
     "Which users there are in an epoch, and how many are left out"
@@ -362,6 +360,7 @@ def _list(self:PRAGMADataLoader, turn):
         self._lists = {key: share(self._plan(turn.epoch).at, turn.ranks, turn.start, self.shuffle, self.drop_last)}
     return self._lists[key]
 
+# %% ../nbs/07_dataloader.ipynb #ab836241
 @patch
 def _now(self:PRAGMADataLoader, turn):
     "A turn for the ranks that there are now: where they were others, the list goes on from the same place"
@@ -381,6 +380,13 @@ def _set_turn(self:PRAGMADataLoader, turn):
     "The next iteration is this one, here and in workers that run already"
     self._turn = turn
     self._shared_turn.copy_(torch.tensor([*turn, self._world()[0]]))
+
+@patch
+def set_epoch(self:PRAGMADataLoader,
+    epoch:int # number of the epoch
+):
+    "The epoch that the next iteration is"
+    self._set_turn(Turn(min(check_whole('epoch', epoch), 1 << 62)))
 
 # %% ../nbs/07_dataloader.ipynb #057f3216
 @patch
@@ -524,13 +530,6 @@ class EpochDataLoader(DataLoader):
 
     def _go_to(self, turn): self._begin, self._turn, self._to_begin = turn, turn, True
 
-    def set_epoch(self,
-        epoch:int # number of the epoch
-    ):
-        "The epoch that the next iteration is; a place in it that was loaded stays"
-        epoch = min(check_whole('epoch', epoch), 1 << 62)
-        if not (self._to_begin and self._begin.epoch == epoch): self._go_to(Turn(epoch))
-
 # %% ../nbs/07_dataloader.ipynb #eed4a400
 @patch
 def _settings(self:PRAGMADataLoader):
@@ -570,6 +569,14 @@ def load_state_dict(self:EpochDataLoader,
         how = 'of another dataset' if k == 'dataset' else f'of a loader with {k}={state["settings"].get(k)!r}, and this one has {k}={now[k]!r}'
         raise ValueError(f'the state is {how}. Make the loader as it was, or begin the epoch anew with `set_epoch`.')
     self._go_to(turn)
+
+@patch
+def set_epoch(self:EpochDataLoader,
+    epoch:int # number of the epoch
+):
+    "The epoch that the next iteration is; a place in it that was loaded stays"
+    epoch = min(check_whole('epoch', epoch), 1 << 62)
+    if not (self._to_begin and self._begin.epoch == epoch): self._go_to(Turn(epoch))
 
 # %% ../nbs/07_dataloader.ipynb #c7c24547
 def _per_batch(dl):
