@@ -16,7 +16,7 @@ def output(out):
 def cell(c):
     "A cell as markdown; nothing for a hidden one"
     source = ''.join(c['source']).strip()
-    if c['cell_type'] == 'markdown': return re.sub(r'\]\((\w+\.ipynb)\)', r'](nbs/\1)', source)
+    if c['cell_type'] == 'markdown': return re.sub(r'\]\((?=[\w./]+\.(ipynb|svg))', '](nbs/', source)
     if source.startswith('#| hide'): return None
     return f'```python\n{source}\n```' + ''.join(output(o) for o in c['outputs'])
 
