@@ -240,7 +240,7 @@ def as_lazy(
     "Any frame as a LazyFrame; a column that does not convert matters only if it is declared"
     if isinstance(df, pl.LazyFrame): return df
     if isinstance(df, pl.DataFrame): return df.lazy()
-    pandas = hasattr(df, 'select_dtypes')
+    pandas = hasattr(df, 'iloc')
     if type(df).__name__ == 'Series' or (not pandas and not hasattr(df, '__arrow_c_stream__') and not hasattr(df, '__arrow_c_array__')):
         raise TypeError(f'source `{name}`: {type(df).__name__} is not a table. '
                         'Give a polars, pandas or pyarrow frame, or use `DataSource.from_file` for a path.')
@@ -419,10 +419,10 @@ class Shown:
         from fastcore.xml import B, Div, Mark, P, Table, Td, Th, Tr, to_xml  # costs a fifth of a second to import
         field = lambda k, v, hidden: [' ', B(k), ' ', v if hidden is None else Mark(f'{v} ({hidden})', style='color:#222; background:#ffe08a')]
         cell = lambda c: [c] if isinstance(c, str) else [part for f in c for part in field(*f)]
-        def left(tag, *parts, wrap=False):
-            return tag(*parts, style='text-align:left; vertical-align:top; padding:.1em .9em .1em 0' + ('; min-width:16em' if wrap else '; white-space:nowrap'))
-        body = [Tr(*(left(Td, *cell(c), wrap=not isinstance(c, str) or len(c) > 40) for c in row)) for row in self.rows]
-        return to_xml(Div(P(self.title), Table(Tr(*(left(Th, c) for c in self.head)), *body), style='overflow-x:auto'), indent=False)
+        wide = lambda c: 'min-width:12em' if not isinstance(c, str) else 'white-space:' + ('nowrap' if len(c) < 12 else 'normal')
+        left = lambda tag, c: tag(*cell(c), style='text-align:left; vertical-align:top; padding:.1em .7em .1em 0; ' + wide(c))
+        head, *body = [Tr(*(left(tag, c) for c in row)) for tag, row in [(Th, self.head), *((Td, row) for row in self.rows)]]
+        return to_xml(Div(P(self.title), Table(head, *body), style='overflow-x:auto'), indent=False)
 
 # %% ../nbs/00_source.ipynb #150bb17f
 @patch
