@@ -109,6 +109,7 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                  'fastpragma.data._made_ids': ('data.html#_made_ids', 'fastpragma/data.py'),
                                  'fastpragma.data._marked_parts': ('data.html#_marked_parts', 'fastpragma/data.py'),
                                  'fastpragma.data._milestones': ('data.html#_milestones', 'fastpragma/data.py'),
+                                 'fastpragma.data._never_meet': ('data.html#_never_meet', 'fastpragma/data.py'),
                                  'fastpragma.data._refuse_twice': ('data.html#_refuse_twice', 'fastpragma/data.py'),
                                  'fastpragma.data._rows_seen': ('data.html#_rows_seen', 'fastpragma/data.py'),
                                  'fastpragma.data._runs': ('data.html#_runs', 'fastpragma/data.py'),

@@ -1050,8 +1050,15 @@ def _write(self:PRAGMADataset, point, n_shards, progress, keep_value, tok):
         shares = ', '.join(f'{share:.0%} of {key}' for key, share in unknown.select('key', 'now').rows())
         says.append(f'the tokenizer does not know {shares}: written as [UNK]. '
                     '`drift` has all keys; `fit_tokenizer` makes a new one')
+    if _never_meet(staging.folder/'entities.parquet'):
+        says.append(f'nobody has both a profile and events: is `{self.entity_col}` written in two ways, as 7 and 007, or 7 and 7.0?')
     staging.publish(self._manifest(point, tok, sizes, seen, keep_value))
     return tok, says
+
+def _never_meet(entities):
+    "Have some a profile, others events, and nobody both?"
+    profile, events = pl.sum_horizontal('profile_toks', 'lifelong_toks') > 0, pl.col('events') > 0
+    return pl.scan_parquet(entities).select(profile.any() & events.any() & ~(profile & events).any()).collect().item()
 
 # %% ../nbs/03_data.ipynb #f811ed5b
 @patch

@@ -56,7 +56,7 @@ def mask_batch(
     ignore:int=-100, # label of what is not a target
     generator:torch.Generator|None=None, # of the CPU; makes the result reproducible; None: torch's own
 )->Batch: # a new batch, with event_labels (N,) int64 and mlm_mask (N,) bool; `b` stays as it was
-    "Hide event values (paper, section 2.4); a probability outside 0 to 1 is refused with a `ValueError`"
+    "Hide event values (paper, section 2); a probability outside 0 to 1 is refused with a `ValueError`"
     if 'mlm_mask' in b: raise ValueError('the batch is masked already. To mask batches yourself, make the loader with `mask=False`.')
     for name, p in dict(p_tok=p_tok, p_event=p_event, p_key=p_key, p_unk=p_unk).items():
         if not 0 <= p <= 1: raise ValueError(f'`{name}` is {p}. Give a probability from 0 to 1.')
