@@ -12,7 +12,7 @@ from pathlib import Path
 import fastpragma
 
 root = Path(__file__).parent.parent
-elsewhere = set('DistributedSampler StatefulDataLoader init_process_group torchrun cu_seqlens fill_null python bash'.split())  # of others, in prose only
+elsewhere = set('DistributedSampler StatefulDataLoader init_process_group torchrun cu_seqlens fill_null python bash _docs'.split())  # of others, in prose only
 
 
 def options_of(thing):
