@@ -40,7 +40,9 @@ def code_names():
 def unknown(span, known, own):
     "Names in a piece of code that neither the package, the page's own code nor a neighbour has"
     names, options, words = known
-    try: tree = ast.parse(span.replace('…', '...'), mode='eval')
+    assigned = re.fullmatch(r'(\w+)=(.+)', span)
+    if assigned and assigned[1] not in words | own: return {assigned[1]}
+    try: tree = ast.parse((assigned[2] if assigned else span).replace('…', '...'), mode='eval')
     except SyntaxError: return set()
     if isinstance(tree.body, ast.BinOp): return set()  # a formula, a path, a command
     found = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and len(n.id) > 3} | {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)}

@@ -53,11 +53,11 @@ def check():
             to = f if not path else (site/path[1:] if path.startswith('/') else f.parent/path).resolve()
             if to.is_dir(): to = to/'index.html'
             n, anchors = n + 1, anchors + bool(anchor)
-            if not to.is_file(): bad.append(f'{f.relative_to(site)}: {link}: no such file')
+            if not to.is_file() or not to.is_relative_to(site.resolve()): bad.append(f'{f.relative_to(site)}: {link}: no such file')
             elif anchor and to in parsed and anchor not in parsed[to].ids: bad.append(f'{f.relative_to(site)}: {link}: no such place')
     print(*bad, sep='\n')
     print(f'{len(parsed)} pages, {n:,} links inside the site, {anchors:,} of them to a place in a page; {len(bad)} lead nowhere')
-    return bad
+    return bad or len(parsed) < len(list((root/'nbs').glob('*.ipynb')))
 
 
 if __name__ == '__main__':

@@ -282,10 +282,11 @@ def show_rec(
 class Batch(dict):
     "The fields of a batch by name: a plain `dict`, but for how it shows itself"
     def to(self,
-        device # as for `torch.Tensor.to`
+        device, # as for `torch.Tensor.to`
+        non_blocking:bool=False # copy while the program goes on? For pinned memory
     ):
         "The same batch on another device"
-        return Batch({k: v.to(device) if isinstance(v, torch.Tensor) else v for k, v in self.items()})
+        return Batch({k: v.to(device, non_blocking=non_blocking) if isinstance(v, torch.Tensor) else v for k, v in self.items()})
     def __repr__(self):
         n = lambda k: len(self.get(k, ()))
         return f'Batch({max(n("history_offsets") - 1, 0)} users, {n("event_user")} events, {n("event_tokens")} event tokens)'
