@@ -800,7 +800,7 @@ def fit_tokenizer(self:PRAGMADataset,
 _enough = 50  # rows from which a role can look wrong
 _advice = {'always missing': 'it has no value up to the evaluation point: leave it out',
            'constant': 'it has one value in all rows, and teaches nothing: leave it out',
-           'nearly unique': 'nearly every row has a value of its own: declare it in `texts`, or leave it out',
+           'nearly unique': 'nearly every row has a value of its own: leave it out, or, if people wrote it, declare it in `texts`',
            'few values': 'a number with so few values is a category: declare it in `cats`',
            'a code': 'its values are codes, and would be cut into pieces: declare it in `cats`',
            'a number': 'a code is hardly negative or broken: declare it in `conts`',

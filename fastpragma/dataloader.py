@@ -330,7 +330,7 @@ def _warn_cut(self:PRAGMADataLoader):
     if self.oversize == 'cut':  # then the budget leaves out events too
         if (self.index.before['events'] <= self.limits.max_events).all(): binding = [limit for limit in binding if limit != 'max_events']
         binding.append('max_tokens')
-    limits = ', '.join(f'{limit}={getattr(self.limits, limit, self.max_tokens)}' for limit in binding)
+    limits = ', '.join(f'{limit} (now {getattr(self.limits, limit, self.max_tokens)})' for limit in binding)
     outside = next((k for k in range(2, 9) if sys._getframe(k).f_globals.get('__name__') != __name__), 2)
     warnings.warn(f'the limits leave out {cut["tokens"]/(cut["tokens"] + kept):.1%} of the tokens: {cut["tokens"]:,}, of {cut["users"]:,} users '
                   f'({cut["events"]:,} events whole, {cut["long_events"]:,} shortened). Raise {limits}, or leave fields out.', stacklevel=outside)

@@ -427,8 +427,9 @@ class Shown:
 # %% ../nbs/00_source.ipynb #150bb17f
 @patch
 def __repr__(self:DataSource):
+    more = [f', {a}={v!r}' for a in ('signed_conts', 'lifelong', 'order_col', 'known_col') if (v := getattr(self, a))]
     return (f'DataSource(columns={self.schema.names()}, name={self.name} cats={self.cats}, conts={self.conts}, '
-            f'texts={self.texts}, time_col={self.time_col!r})\n{self.read(self.lf.head(5).collect)}')
+            f'texts={self.texts}, time_col={self.time_col!r}{"".join(more)})\n{self.read(self.lf.head(5).collect)}')
 
 @patch
 def _repr_html_(self:DataSource):
