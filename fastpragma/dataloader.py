@@ -550,6 +550,7 @@ def _place(self:EpochDataLoader):
     over = (turn.steps or turn.start) and turn.steps*turn.ranks >= len(self.dataset._list(turn))
     return Turn(turn.epoch + 1) if over else turn
 
+# %% ../nbs/07_dataloader.ipynb #5a7e0d12
 @patch
 def state_dict(self:EpochDataLoader)->dict: # epoch, place in it, and the settings it depends on; numbers and texts only
     "How far the loader is"
