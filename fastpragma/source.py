@@ -5,11 +5,13 @@
 # %% auto #0
 __all__ = ['key_specials', 'val_specials', 'PAD', 'MASK', 'UNK', 'token_columns', 'entity_columns', 'reserved_value',
            'time_units', 'Field', 'float_text', 'text_expr', 'number_exprs', 'time_exprs', 'check_whole',
-           'check_entity', 'DataSource', 'as_lazy', 'scan', 'Shown', 'entity_expr', 'read_values']
+           'check_entity', 'DataSource', 'is_spark', 'from_spark', 'as_lazy', 'scan', 'Shown', 'entity_expr',
+           'read_values']
 
 # %% ../nbs/00_source.ipynb #044ecedf
 import difflib, inspect, queue, re, threading
 from collections import Counter, namedtuple
+from importlib.metadata import PackageNotFoundError, version
 from numbers import Integral
 from pathlib import Path
 
@@ -143,7 +145,7 @@ def _check_field(refuse, field, dtype):
 class DataSource:
     "One table and the role of each of its columns"
     def __init__(self,
-        df, # polars LazyFrame or DataFrame, pandas DataFrame, pyarrow Table, or anything with the Arrow C stream interface
+        df, # polars LazyFrame or DataFrame, pandas DataFrame, pyarrow Table, PySpark DataFrame, or anything with the Arrow C stream interface
         cats:list|str|None=None, # categories: one token per value
         conts:list|str|None=None, # numbers: percentile buckets
         signed_conts:list|str|None=None, # those of `conts` whose sign is a category of its own
@@ -164,7 +166,9 @@ class DataSource:
         self.texts, self.lifelong = _names(texts), _names(lifelong)
         self.time_col, self.entity_col, self.is_profile = time_col, entity_col, is_profile
         self.order_col, self.time_unit, self.known_col = order_col, time_unit, known_col
-        self.lf = as_lazy(df, self.name, self.roles)
+        self.spark = df if is_spark(df) else None  # a frame of a cluster
+        self.ordered = self.spark is None  # do its rows have an order?
+        self.lf = as_lazy(df, self.name, self.roles)  # without rows, where they lie on a cluster
         self._index = [str(n) for n in getattr(getattr(df, 'index', None), 'names', [])]  # of a pandas frame, for the cure of a missing column
         self.schema = self.read(self.lf.collect_schema)
         self._check()
@@ -231,6 +235,29 @@ def _in_utc(df):
     if not hasattr(df, 'select_dtypes'): return df
     return df.assign(**{c: df[c].dt.tz_convert('UTC') for c in df.select_dtypes('datetimetz').columns})
 
+# %% ../nbs/00_source.ipynb #f930fd10
+def is_spark(
+    df # anything
+)->bool: # also of Spark Connect
+    "Is it a PySpark DataFrame?"
+    return type(df).__module__.startswith('pyspark.') and hasattr(df, 'mapInArrow')
+
+def from_spark(
+    df, # PySpark DataFrame
+    columns:list[str], # some of its columns
+    rows:int # at most so many
+)->pa.Table:
+    "The first rows of a frame of a cluster"
+    return df.select(*('`' + c.replace('`', '``') + '`' for c in columns)).limit(rows).toArrow()
+
+def _check_spark(name):
+    "Refuse a PySpark that cannot do what is needed"
+    try: found = version('pyspark')
+    except PackageNotFoundError: found = None
+    if found and int(found.partition('.')[0]) >= 4: return
+    raise ImportError(f"source `{name}` is a PySpark DataFrame, and {f'this is PySpark {found}' if found else 'the package pyspark is not installed here'}. "
+                      "PySpark 4 is needed, and Java 17: pip install 'fastpragma[spark]'")
+
 # %% ../nbs/00_source.ipynb #60766d34
 def as_lazy(
     df, # as for `DataSource`
@@ -240,26 +267,27 @@ def as_lazy(
     "Any frame as a LazyFrame; a column that does not convert matters only if it is declared"
     if isinstance(df, pl.LazyFrame): return df
     if isinstance(df, pl.DataFrame): return df.lazy()
-    pandas = hasattr(df, 'iloc')
+    pandas, spark = hasattr(df, 'iloc'), is_spark(df)
+    if spark: _check_spark(name)
     if type(df).__name__ == 'Series' or (not pandas and not hasattr(df, '__arrow_c_stream__') and not hasattr(df, '__arrow_c_array__')):
         raise TypeError(f'source `{name}`: {type(df).__name__} is not a table. '
                         'Give a polars, pandas or pyarrow frame, or use `DataSource.from_file` for a path.')
-    if not pandas: df = pa.table(df)
-    columns = list(df.columns) if pandas else df.column_names
+    if not pandas and not spark: df = pa.table(df)
+    columns = list(df.columns) if pandas or spark else df.column_names
     for c, n in Counter(columns).items():
         if n > 1: raise ValueError(f'source `{name}`, column `{c}`: the table has {n} columns of this name. Rename or drop one.')
-    try: return pl.DataFrame(_in_utc(df)).lazy()
-    except _unreadable: pick = df.__getitem__ if pandas else df.select
-    faults = {c: _fault(pick([c])) for c in columns}
+    pick = (lambda some: from_spark(df, some, 0)) if spark else df.__getitem__ if pandas else df.select
+    try: return pl.DataFrame(_in_utc(pick(columns))).lazy()
+    except _unreadable: faults = {c: _fault(lambda: pick([c])) for c in columns}
     for c, e in faults.items():
         if e and str(c) in declared:
             raise ValueError(f'source `{name}`, column `{c}`: it does not convert to an Arrow column of one type ({e}). '
                              f"Give it one type first, in pandas df['{c}'].astype(str) for instance.") from e
     return pl.DataFrame(_in_utc(pick([c for c in columns if not faults[c]]))).lazy()
 
-def _fault(df):
+def _fault(pick):
     "Why a frame does not convert"
-    try: pl.DataFrame(_in_utc(df))
+    try: pl.DataFrame(_in_utc(pick()))
     except _unreadable as e: return e
 
 # %% ../nbs/00_source.ipynb #868ca8b2
@@ -426,16 +454,27 @@ class Shown:
 
 # %% ../nbs/00_source.ipynb #150bb17f
 @patch
+def head(self:DataSource)->pl.DataFrame: # five rows at most
+    "The first rows of the table"
+    if self.spark is None: return self.read(self.lf.head(5).collect)
+    return self.read(lambda: pl.DataFrame(_in_utc(from_spark(self.spark, self.schema.names(), 5))))
+
+@patch
+def n_rows(self:DataSource)->int:
+    "How many rows the table has"
+    return self.read(self.lf.select(pl.len()).collect, engine='streaming').item() if self.spark is None else self.spark.count()
+
+@patch
 def __repr__(self:DataSource):
     more = [f', {a}={v!r}' for a in ('signed_conts', 'lifelong', 'order_col', 'known_col') if (v := getattr(self, a))]
     return (f'DataSource(columns={self.schema.names()}, name={self.name} cats={self.cats}, conts={self.conts}, '
-            f'texts={self.texts}, time_col={self.time_col!r}{"".join(more)})\n{self.read(self.lf.head(5).collect)}')
+            f'texts={self.texts}, time_col={self.time_col!r}{"".join(more)})\n{self.head()}')
 
 @patch
 def _repr_html_(self:DataSource):
     from html import escape
     said = ', '.join(f'<b>{escape(c)}</b> {role}' for c, role in self.roles.items())
-    return f'<p>DataSource <code>{escape(self.name)}</code>: {said}</p>{self.read(self.lf.head(5).collect)._repr_html_()}'
+    return f'<p>DataSource <code>{escape(self.name)}</code>: {said}</p>{self.head()._repr_html_()}'
 
 # %% ../nbs/00_source.ipynb #53758cda
 _integers = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
