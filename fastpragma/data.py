@@ -419,13 +419,13 @@ def rows(self:Spill,
         with pa.memory_map(str(self._file(j, k))) as f:
             while f.tell() < f.size(): parts.append(pa.ipc.open_stream(f).read_all())
     frame = pl.from_arrow(pa.concat_tables(parts)) if parts else pl.DataFrame(schema=self.schemas[j])
-    if not self.sources[j].ordered: frame = frame.sort(_by_values(frame.columns), nulls_last=True)
-    return frame.with_columns(shard=pl.Series(np.repeat(np.arange(len(shards), dtype=np.int32), self.sizes[j, shards])))
+    frame = frame.with_columns(shard=pl.Series(np.repeat(np.arange(len(shards), dtype=np.int32), self.sizes[j, shards])))
+    return frame if self.sources[j].ordered else frame.sort(_by_values(frame.columns), nulls_last=True)
 
 def _by_values(columns):
     "The columns of a wide view in an order to sort by, where the rows have none: entity, time, `order_col`, the fields, and what else there is"
-    first = ['entity', 's', 'ns', 'ord']
-    return sorted(columns, key=lambda c: first.index(c) if c in first else 4 + (c[0] != 'v'))
+    first = ['shard', 'entity', 's', 'ns', 'ord']
+    return sorted(columns, key=lambda c: first.index(c) if c in first else 5 + (c[0] != 'v'))
 
 @patch
 def digest(self:Spill,
@@ -1054,13 +1054,14 @@ class Staging:
     def finished(self,
         k:int, # number of a shard
         made:str # hash of what it is made from
-    )->bool:
-        "Is the shard there already?"
-        name = f'shard_{k}.parquet'
-        try: told = self._entities(k).schema.metadata[b'made'].decode()
-        except (OSError, pa.ArrowException): return False  # not there, or damaged
-        if told != made: return False
-        return (self.folder/name).exists() or (self.complete and (self.out/name).exists())
+    )->pa.Table|None: # its entities
+        "The shard, if it is there already"
+        name, file = f'shard_{k}.parquet', self.folder/f'entities_{k}.arrow'
+        try:
+            with pa.memory_map(str(file)) if isinstance(file, Path) else pa.BufferReader(file.read_bytes()) as f: table = pa.ipc.open_file(f).read_all()
+        except (OSError, pa.ArrowException): return None  # not there, or damaged
+        there = (self.folder/name).exists() or (self.complete and (self.out/name).exists())
+        return table if there and table.schema.metadata[b'made'].decode() == made else None
 
     def add(self,
         k:int, # number of a shard
@@ -1078,26 +1079,29 @@ class Staging:
         entities = entities.replace_schema_metadata(dict(made=made, seen=json.dumps(seen)))
         with _whole_file(self.folder/f'entities_{k}.arrow') as f, pa.ipc.new_file(f, entities.schema) as out: out.write_table(entities)
 
-    def _entities(self, k):
-        file = self.folder/f'entities_{k}.arrow'
-        with pa.memory_map(str(file)) if isinstance(file, Path) else pa.BufferReader(file.read_bytes()) as f: return pa.ipc.open_file(f).read_all()
-
 # %% ../nbs/03_data.ipynb #a4141e87
 @patch
+def _staged(self:Staging, made, k):
+    "The entities of a shard that must be there"
+    if (table := self.finished(k, made[k])) is not None: return table
+    raise FileNotFoundError(f'shard {k} was written, but not to {self.out} as this machine sees it. '
+                            'On a cluster, `out_path` must be a folder that all its machines share, or an address such as s3://bucket/folder.')
+
+@patch
 def gather(self:Staging,
-    n_shards:int # how many there are
+    made:dict # of each shard, the hash of what it is made from
 )->tuple[list[dict], dict, list]: # rows, tokens, entities and events of each shard; kinds of tokens of each key; have some a profile, events, both?
     "Put the entities of all shards into one file"
     sizes, seen, ready, have = [], {}, [], np.zeros(3, bool)
-    with _whole_table(self.folder/'entities.parquet', self._entities(0).schema.remove_metadata()) as out:
-        for k, table in enumerate(map(self._entities, range(n_shards))):
+    with _whole_table(self.folder/'entities.parquet', self._staged(made, 0).schema.remove_metadata()) as out:
+        for k, table in enumerate(map(partial(self._staged, made), range(len(made)))):
             for key, now in json.loads(table.schema.metadata[b'seen']).items(): seen[key] = [a + b for a, b in zip(seen.get(key, [0]*len(now)), now)]
             rows, events, *profile = (table[c].to_numpy() for c in ('rows', 'events', 'profile_toks', 'lifelong_toks'))
             sizes.append(dict(rows=int(rows.sum()), tokens=int(rows.sum()), entities=len(table), events=int(events.sum())))
             has = sum(profile) > 0, events > 0
             have |= [np.any(h) for h in (*has, has[0] & has[1])]
             ready.append(table.replace_schema_metadata(None))
-            if k == n_shards - 1 or sum(map(len, ready)) >= 1 << 17:  # many small row groups would be slow to read
+            if k == len(made) - 1 or sum(map(len, ready)) >= 1 << 17:  # many small row groups would be slow to read
                 out.write_table(pa.concat_tables(ready))
                 ready = []
     return sizes, seen, have.tolist()
@@ -1140,12 +1144,12 @@ def write_shards(
     spill:Spill, # rows of all sources
     job:Job, # what to make of them
     progress:bool=False # show a progress bar?
-): # pairs: 0, and how many shards were seen to
+): # pairs: 0, and of some shards the hash of what each was made from
     "Encode and stage the shards that are not staged yet"
     staging, schema = Staging(job.out), _schema(job.entity_col, job.point.record_type, job.tok.fingerprint)
     for shards in _bar(list(spill.groups(_values_at_once/job.point.per_entity)), progress):
-        yield 0, len(shards)
         made = {k: hashlib.blake2b(json.dumps([job.asked, spill.digest(k)]).encode()).hexdigest() for k in shards}
+        yield 0, made
         if not (shards := [k for k in shards if not staging.finished(k, made[k])]): continue
         frames = [only_kept(marked(spill.rows(j, shards), s, job.point)) for j, s in enumerate(spill.sources)]
         encoded = Encoded(frames, spill.sources, job.tok, job.keep_value, len(shards))
@@ -1164,8 +1168,9 @@ def _write(self:PRAGMADataset, point, n_shards, progress, keep_value, tok, check
                  [_declared(s) for s in self.sources]]
         staging = Staging(self.out_path)
         for f in staging.folder.glob('*.part'): f.unlink()
-        spill.each(partial(write_shards, job=Job(self.out_path, self.entity_col, point, tok, keep_value, self.split, asked), progress=progress), sum)
-    sizes, seen, have = staging.gather(n_shards)
+        job = Job(self.out_path, self.entity_col, point, tok, keep_value, self.split, asked)
+        made = spill.each(partial(write_shards, job=job, progress=progress), lambda parts: {k: v for part in parts for k, v in part.items()})[0]
+    sizes, seen, have = staging.gather(made)
     if point.frame is not None and (missing := len(point.frame) - _total(sizes)['entities']):
         nothing = pl.DataFrame([(_points, None, 'nothing is known up to the evaluation point', missing)], schema=_report, orient='row')
         self.report = pl.concat([self.report, nothing])

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['key_specials', 'val_specials', 'PAD', 'MASK', 'UNK', 'token_columns', 'entity_columns', 'reserved_value',
            'time_units', 'Field', 'float_text', 'text_expr', 'number_exprs', 'time_exprs', 'check_whole',
-           'check_entity', 'DataSource', 'is_spark', 'from_spark', 'as_lazy', 'scan', 'Shown', 'entity_expr',
+           'check_entity', 'DataSource', 'is_spark', 'selected', 'as_lazy', 'scan', 'Shown', 'entity_expr',
            'read_values']
 
 # %% ../nbs/00_source.ipynb #044ecedf
@@ -227,7 +227,9 @@ def _names(columns):
         if not isinstance(n, str): raise TypeError(f'column {n!r} is {type(n).__name__}. Give names of columns as text.')
     return names
 
-def _in_utc(df):
+def in_utc(
+    df # any frame
+): # the same; of pandas and pyarrow with times in UTC
     "pandas and pyarrow have zones, such as +05:30, that polars has not: the same instants in UTC"
     if isinstance(df, pa.Table):
         zoned = lambda t: pa.types.is_timestamp(t) and t.tz
@@ -242,13 +244,12 @@ def is_spark(
     "Is it a PySpark DataFrame?"
     return type(df).__module__.startswith('pyspark.') and hasattr(df, 'mapInArrow')
 
-def from_spark(
+def selected(
     df, # PySpark DataFrame
-    columns:list[str], # some of its columns
-    rows:int # at most so many
-)->pa.Table:
-    "The first rows of a frame of a cluster"
-    return df.select(*('`' + c.replace('`', '``') + '`' for c in columns)).limit(rows).toArrow()
+    columns:list[str] # some of its columns, by names that may hold dots
+): # PySpark DataFrame
+    "Some columns of a frame of a cluster"
+    return df.select(*('`' + c.replace('`', '``') + '`' for c in columns))
 
 def _check_spark(name):
     "Refuse a PySpark that cannot do what is needed"
@@ -276,18 +277,18 @@ def as_lazy(
     columns = list(df.columns) if pandas or spark else df.column_names
     for c, n in Counter(columns).items():
         if n > 1: raise ValueError(f'source `{name}`, column `{c}`: the table has {n} columns of this name. Rename or drop one.')
-    pick = (lambda some: from_spark(df, some, 0)) if spark else df.__getitem__ if pandas else df.select
-    try: return pl.DataFrame(_in_utc(pick(columns))).lazy()
+    pick = (lambda some: selected(df, some).limit(0).toArrow()) if spark else df.__getitem__ if pandas else df.select
+    try: return pl.DataFrame(in_utc(pick(columns))).lazy()
     except _unreadable: faults = {c: _fault(lambda: pick([c])) for c in columns}
     for c, e in faults.items():
         if e and str(c) in declared:
             raise ValueError(f'source `{name}`, column `{c}`: it does not convert to an Arrow column of one type ({e}). '
                              f"Give it one type first, in pandas df['{c}'].astype(str) for instance.") from e
-    return pl.DataFrame(_in_utc(pick([c for c in columns if not faults[c]]))).lazy()
+    return pl.DataFrame(in_utc(pick([c for c in columns if not faults[c]]))).lazy()
 
 def _fault(pick):
     "Why a frame does not convert"
-    try: pl.DataFrame(_in_utc(pick()))
+    try: pl.DataFrame(in_utc(pick()))
     except _unreadable as e: return e
 
 # %% ../nbs/00_source.ipynb #868ca8b2
@@ -457,7 +458,7 @@ class Shown:
 def head(self:DataSource)->pl.DataFrame: # five rows at most
     "The first rows of the table"
     if self.spark is None: return self.read(self.lf.head(5).collect)
-    return self.read(lambda: pl.DataFrame(_in_utc(from_spark(self.spark, self.schema.names(), 5))))
+    return self.read(lambda: pl.DataFrame(in_utc(selected(self.spark, self.schema.names()).limit(5).toArrow())))
 
 @patch
 def n_rows(self:DataSource)->int:
