@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['Cluster', 'on_cluster']
 
-# %% ../nbs/10_spark.ipynb #62432144
+# %% ../nbs/10_spark.ipynb #c8515fea
 import copy, math, os, pickle, tempfile
 from contextlib import contextmanager
 from functools import partial, reduce
@@ -18,14 +18,14 @@ from . import __version__
 from .data import Spill, dealt, shard_of, write_stream
 from .source import DataSource, in_utc, selected
 
-# %% ../nbs/10_spark.ipynb #fac95d04
+# %% ../nbs/10_spark.ipynb #8ad77466
 _most_parts = 4_096  # tasks that write; with more shards than this, each sees to several
 _at_once = 2_400_000  # values of a table that are dealt out together
 _stream = 1 << 18  # bytes of one stream, about
 _rows, _found = 'part int, source int, nobodys bigint, rows binary', 'key int, found binary'
 _mark, _refusal = -1, -2  # in place of a source: that there is such a part; that what follows is an error
 
-# %% ../nbs/10_spark.ipynb #1cd0ee94
+# %% ../nbs/10_spark.ipynb #fea43ff7
 def _declaration(src):
     "A source without its table, and of its columns only those that are declared"
     mine = copy.copy(src)
@@ -35,7 +35,7 @@ def _declaration(src):
 
 def _task(work, *args):
     "For `mapInArrow`: what it needs is imported only when the number of threads is settled, which no package of this task may have been before"
-    from pyspark import TaskContext, cloudpickle
+    from pyspark import cloudpickle
     told = cloudpickle.dumps(partial(work, *args))
     def run(batches):
         import os
@@ -44,11 +44,16 @@ def _task(work, *args):
         yield from cloudpickle.loads(told)(batches)
     return run
 
+def _as_value(e):
+    "What a table is refused for, to be raised on the driver; any other error is the task's"
+    if type(e) is not ValueError: raise e
+    return pickle.dumps(e)
+
 def _batch(**columns):
     types = dict(part=pa.int32(), source=pa.int32(), nobodys=pa.int64(), rows=pa.binary(), key=pa.int32(), found=pa.binary())
     return pa.RecordBatch.from_arrays([pa.array(v, types[c]) for c, v in columns.items()], names=list(columns))
 
-# %% ../nbs/10_spark.ipynb #03077cde
+# %% ../nbs/10_spark.ipynb #aca6256a
 def _gathered(batches):
     "Tables of many batches"
     held, n = [], 0
@@ -80,9 +85,9 @@ def _deal(j, src, n_shards, n_parts, batches):
                     parts.append(part)
                     streams.append(to.getvalue().to_pybytes())
             yield _batch(part=parts, source=[j]*len(parts), nobodys=[nobodys] + [0]*(len(parts) - 1), rows=streams)
-    except ValueError as e: yield _batch(part=[0], source=[_refusal], nobodys=[0], rows=[pickle.dumps(e)])
+    except ValueError as e: yield _batch(part=[0], source=[_refusal], nobodys=[0], rows=[_as_value(e)])
 
-# %% ../nbs/10_spark.ipynb #2adeccbc
+# %% ../nbs/10_spark.ipynb #75c07320
 def _spill(batches, folder, sources, n_shards, n_parts):
     "The rows of some parts of the shards, as on one machine; None if there is none"
     spill, parts = Spill(Path(folder), sources, n_shards), set()
@@ -110,7 +115,7 @@ def _on_rows(work, sources, n_shards, n_parts, batches):
         try:
             if spill := _spill(batches, folder, sources, n_shards, n_parts):
                 for key, found in work(spill): yield _batch(key=[key], found=[pickle.dumps(found)])
-        except ValueError as e: yield _batch(key=[_refusal], found=[pickle.dumps(e)])
+        except ValueError as e: yield _batch(key=[_refusal], found=[_as_value(e)])
 
 def _added(add, pairs):
     "What was found for each key, added up; a refusal is raised"
@@ -125,9 +130,9 @@ def _add(add, batches):
     try:
         for key, found in _added(add, (p for b in batches for p in zip(*(c.to_pylist() for c in b.columns)))).items():
             yield _batch(key=[key], found=[pickle.dumps(found)])
-    except ValueError as e: yield _batch(key=[_refusal], found=[pickle.dumps(e)])
+    except ValueError as e: yield _batch(key=[_refusal], found=[_as_value(e)])
 
-# %% ../nbs/10_spark.ipynb #04be3188
+# %% ../nbs/10_spark.ipynb #ef2471e1
 class Cluster:
     "Rows of all sources on a cluster, those of each part of the shards in one task"
     def __init__(self,
@@ -175,7 +180,7 @@ def _settings(spark, wanted):
     finally:
         for k, v in before.items(): spark.conf.unset(k) if v is None else spark.conf.set(k, v)
 
-# %% ../nbs/10_spark.ipynb #2c654ff2
+# %% ../nbs/10_spark.ipynb #b5b2d328
 def _check_workers(spark):
     "Refuse workers without this package, or with another version of it"
     def probe(batches):

@@ -107,6 +107,7 @@ class Tokenizer:
         "Hash of the content; ties shards to their tokenizer"
         return _hash(self.content)
 
+    def __reduce__(self): return Tokenizer, (self.content,)  # without the texts whose pieces it remembers
     def __eq__(self, other): return isinstance(other, Tokenizer) and self.fingerprint == other.fingerprint
     def __repr__(self): return f'Keys: {self.n_keys}, Vals: {len(self.val_vocab)}, BPE: {self.n_pieces or "none"}'
 
