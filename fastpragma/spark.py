@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['Cluster', 'on_cluster']
 
-# %% ../nbs/10_spark.ipynb #c8515fea
+# %% ../nbs/10_spark.ipynb #a336d80d
 import copy, math, os, pickle, tempfile
 from contextlib import contextmanager
 from functools import partial, reduce
@@ -18,14 +18,14 @@ from . import __version__
 from .data import Spill, dealt, shard_of, write_stream
 from .source import DataSource, in_utc, selected
 
-# %% ../nbs/10_spark.ipynb #8ad77466
+# %% ../nbs/10_spark.ipynb #a44d236f
 _most_parts = 4_096  # tasks that write; with more shards than this, each sees to several
 _at_once = 2_400_000  # values of a table that are dealt out together
 _stream = 1 << 18  # bytes of one stream, about
 _rows, _found = 'part int, source int, nobodys bigint, rows binary', 'key int, found binary'
 _mark, _refusal = -1, -2  # in place of a source: that there is such a part; that what follows is an error
 
-# %% ../nbs/10_spark.ipynb #fea43ff7
+# %% ../nbs/10_spark.ipynb #d291654a
 def _declaration(src):
     "A source without its table, and of its columns only those that are declared"
     mine = copy.copy(src)
@@ -53,7 +53,7 @@ def _batch(**columns):
     types = dict(part=pa.int32(), source=pa.int32(), nobodys=pa.int64(), rows=pa.binary(), key=pa.int32(), found=pa.binary())
     return pa.RecordBatch.from_arrays([pa.array(v, types[c]) for c, v in columns.items()], names=list(columns))
 
-# %% ../nbs/10_spark.ipynb #aca6256a
+# %% ../nbs/10_spark.ipynb #77d7b752
 def _gathered(batches):
     "Tables of many batches"
     held, n = [], 0
@@ -87,7 +87,7 @@ def _deal(j, src, n_shards, n_parts, batches):
             yield _batch(part=parts, source=[j]*len(parts), nobodys=[nobodys] + [0]*(len(parts) - 1), rows=streams)
     except ValueError as e: yield _batch(part=[0], source=[_refusal], nobodys=[0], rows=[_as_value(e)])
 
-# %% ../nbs/10_spark.ipynb #75c07320
+# %% ../nbs/10_spark.ipynb #e0b36f7a
 def _spill(batches, folder, sources, n_shards, n_parts):
     "The rows of some parts of the shards, as on one machine; None if there is none"
     spill, parts = Spill(Path(folder), sources, n_shards), set()
@@ -132,7 +132,7 @@ def _add(add, batches):
             yield _batch(key=[key], found=[pickle.dumps(found)])
     except ValueError as e: yield _batch(key=[_refusal], found=[_as_value(e)])
 
-# %% ../nbs/10_spark.ipynb #ef2471e1
+# %% ../nbs/10_spark.ipynb #1e42ba09
 class Cluster:
     "Rows of all sources on a cluster, those of each part of the shards in one task"
     def __init__(self,
@@ -180,18 +180,18 @@ def _settings(spark, wanted):
     finally:
         for k, v in before.items(): spark.conf.unset(k) if v is None else spark.conf.set(k, v)
 
-# %% ../nbs/10_spark.ipynb #b5b2d328
+# %% ../nbs/10_spark.ipynb #953b32c2
 def _check_workers(spark):
     "Refuse workers without this package, or with another version of it"
-    def probe(batches):
+    from pyspark.sql.functions import udf
+    def probe(_):
         import sys
         from importlib.metadata import PackageNotFoundError, version
         from importlib.util import find_spec
-        import pyarrow as pa
         try: found = version('fastpragma')
         except PackageNotFoundError: found = 'of unknown version' if find_spec('fastpragma') else ''
-        for _ in batches: yield pa.RecordBatch.from_pydict(dict(python=[sys.executable], found=[found]))
-    python, found = spark.range(1).mapInArrow(probe, 'python string, found string').first()
+        return [sys.executable, found]
+    python, found = spark.range(1).select(udf(probe, 'array<string>', useArrow=False)('id')).first()[0]  # without Arrow, which may be missing too
     if found in (__version__, 'of unknown version'): return
     raise ImportError(f'the workers of the cluster run {python}, which has {f"fastpragma {found}" if found else "no fastpragma"}, and the driver {__version__}. '
                       f'Install fastpragma=={__version__} on all machines; where they are this one, say os.environ["PYSPARK_PYTHON"] = sys.executable '
