@@ -4,14 +4,14 @@
 
 # %% auto #0
 __all__ = ['Turn', 'file_mark', 'open_shard', 'read_arrays', 'ShardIndex', 'PRAGMADataLoader', 'EpochDataLoader', 'show_epoch',
-           'plot_epoch', 'pragma_dl', 'user_rec', 'rec_ntoks', 'show_rec', 'pack_batch', 'batch_shapes', 'Labels',
-           'mask_batch', 'show_batch']
+           'plot_epoch', 'pragma_dl', 'cache_folder', 'read_cached', 'user_rec', 'rec_ntoks', 'show_rec', 'pack_batch',
+           'batch_shapes', 'Labels', 'mask_batch', 'show_batch']
 
 # %% ../nbs/07_dataloader.ipynb #6a37b07f
-import hashlib, os, sys, warnings
+import copy, hashlib, os, shutil, sys, threading, uuid, warnings
 from collections import deque, namedtuple
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -21,39 +21,63 @@ import torch
 import torch.distributed as dist
 from fastcore.basics import patch
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
+from upath import UPath
 
 from .batch import (Labels, Limits, batch_shapes, check_limits, layout, n_tokens, offsets, pack_batch, read_records, rec_ntoks, record_columns,
                               run_starts, show_rec, size_names, spans, to_batches, user_rec)
-from .data import read_manifest
+from .data import read_manifest, written_with
 from .epoch import part, plan_epoch, share
 from .mask import mask_batch, mask_batches, show_batch
 from .source import Shown, check_whole
-from .tokenizer import Tokenizer
+from .tokenizer import Tokenizer, as_path
 
 # %% ../nbs/07_dataloader.ipynb #3b6781e6
 _all_ = ['user_rec', 'rec_ntoks', 'show_rec', 'pack_batch', 'batch_shapes', 'Labels', 'mask_batch', 'show_batch']
 
 # %% ../nbs/07_dataloader.ipynb #e9bd72ee
 def file_mark(
-    path:str|Path # a file
+    path:str|Path|UPath # a file, here or remote
 )->tuple: # that changes when the file does
-    "Size, time and number of a file"
-    try: s = os.stat(path)
+    "Size, time and number of a file; of a remote one its size and tag, or else all that its store says of it"
+    path = as_path(path)
+    try:
+        if not isinstance(path, UPath):
+            s = os.stat(path)
+            return s.st_size, s.st_mtime_ns, s.st_ino
+        path = copy.copy(path)  # with a connection of this process: that of another one cannot be used after a fork
+        path.fs.invalidate_cache()  # of listings, which may be old
+        told = {k.lower(): v for k, v in path.fs.info(path.path).items()}
     except FileNotFoundError as e: raise FileNotFoundError(f'there is no shard {path}. Put it back, or write the dataset again.') from e
-    return s.st_size, s.st_mtime_ns, s.st_ino
+    if told['type'] == 'directory': raise FileNotFoundError(f'there is no shard {path}. For a folder use `PRAGMADataLoader.from_path`.')
+    read_at = ('time', 'atime', 'accesstime', 'last_access_time')  # changes without the file
+    return told['size'], str(told.get('etag') or sorted((k, str(v)) for k, v in told.items() if k not in read_at))
 
 @contextmanager
+def _source(path):
+    "What pyarrow reads a file from: its name; where it is remote, the ranges that are asked for"
+    if isinstance(path, UPath):
+        path = copy.copy(path)
+        with path.fs.open(path.path, block_size=1 << 20) as f: yield f
+    else: yield path
+
+
+# %% ../nbs/07_dataloader.ipynb #5b0c71e4
+@contextmanager
 def open_shard(
-    path:str|Path, # a shard
+    path:str|Path|UPath, # a shard
     columns:list, # that it must have
     mark:tuple|None=None # `file_mark` when it was looked at first; None: it is now
 ): # a `pyarrow.parquet.ParquetFile`
     "A shard to read from; a file that is none, or that has changed, is refused by name"
-    def changed(): return mark is not None and (not os.path.exists(path) or file_mark(path) != mark)
+    path = as_path(path)
+    def changed():
+        try: return mark is not None and file_mark(path) != mark
+        except FileNotFoundError: return True
+        except OSError: return False
     again = f'{path} has changed since this loader was made. Make a new loader, and write to another folder while one is read.'
     try:
-        if os.path.exists(path) and changed(): raise ValueError(again)
-        with pq.ParquetFile(path) as f:
+        if mark is not None and file_mark(path) != mark: raise ValueError(again)
+        with _source(path) as source, pq.ParquetFile(source) as f:
             there = f.schema_arrow.names
             missing = ', '.join(f'`{c}`' for c in columns if c not in there)
             if missing: raise ValueError(f'{path} is not a shard for this loader: it has no column {missing}. Is `entity_col` right?')
@@ -65,6 +89,7 @@ def open_shard(
         cure = '' if getattr(e, 'errno', None) else ' Write the dataset again.'  # of no use against permissions, or too many open files
         raise ValueError(again if changed() else f'{path} cannot be read: {str(e).rstrip(".")}.{cure}') from e
 
+
 # %% ../nbs/07_dataloader.ipynb #e244854b
 def read_arrays(
     f:pq.ParquetFile, # a shard
@@ -72,8 +97,11 @@ def read_arrays(
     groups:range|None=None # row groups; None: all
 )->dict: # the columns as arrays
     "Columns of a shard, without a copy where they lie in one piece"
-    table = f.read_row_groups(list(range(f.num_row_groups) if groups is None else groups), columns=columns, use_threads=False)
+    table = _table(f, columns, groups)
     return {c: _values(table[c], c) for c in columns}
+
+def _table(f, columns, groups=None):
+    return f.read_row_groups(list(range(f.num_row_groups) if groups is None else groups), columns=columns, use_threads=False)
 
 def _values(column, name):
     values = column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays([pa.nulls(0, column.type), *column.chunks])
@@ -88,23 +116,29 @@ _Found = namedtuple('Found', 'ids rows before after unsure split')  # of the ent
 class ShardIndex:
     "Who is in some shards, how large, and in which row groups"
     def __init__(self,
-        paths:list[Path], # shard files
+        paths:list[Path|UPath], # shard files
         entity_col:str, # the entity column
         limits:Limits=Limits(), # what is kept at most
         budget:int|None=None, # keep the latest events that fit into so many tokens; None: all
         tokenizer:str|None=None # fingerprint that the shards must have; None: all the same one
     ):
         self.paths, self.entity_col, self.limits, self.budget, self.tokenizer = paths, entity_col, limits, budget, tokenizer
-        self.marks, self.pieces, sizes = [file_mark(p) for p in paths], [], []  # pieces: number of the shard, and row groups
+        self.marks = _each(file_mark, paths)
         folders = {folder: _Folder(folder, entity_col, limits, budget) for folder in dict.fromkeys(p.parent for p in paths)}
-        found = [self._look(k, folders[p.parent], sizes) for k, p in enumerate(paths)]
+        found, groups, sizes = zip(*_each(self._look, paths, [folders[p.parent] for p in paths]))
+        self.pieces = [(k, g) for k, of_shard in enumerate(groups) for g in of_shard]  # number of the shard, and row groups
         join = lambda arrays: np.concatenate([np.empty(0, np.int64), *arrays])
         sizes_of = lambda name: {c: join(getattr(f, name)[c] for f in found) for c in getattr(found[0], name)}
-        self.ids, self.piece_at = _one_array([f.ids for f in found], found[0].ids.type), offsets(sizes)
+        self.ids, self.piece_at = _one_array([f.ids for f in found], found[0].ids.type), offsets([n for of_shard in sizes for n in of_shard])
         self.rows, self.before, self.after = join(f.rows for f in found), sizes_of('before'), sizes_of('after')
         self.ntoks = n_tokens(self.after)  # of each user
         self.split = None if any(f.split is None for f in found) else np.concatenate([f.split for f in found])
         if len(folders) > 1 or any(p.name not in folders[p.parent].shards for p in paths): _check_once(self.ids)
+
+def _each(look, paths, *more):
+    "Look at each file; at remote ones several at a time, since most of it is waiting"
+    if not any(isinstance(p, UPath) for p in paths): return [*map(look, paths, *more)]
+    with ThreadPoolExecutor(8) as pool: return [*pool.map(look, paths, *more)]
 
 
 # %% ../nbs/07_dataloader.ipynb #5c27d197
@@ -169,9 +203,9 @@ def _ask(f, entity_col):
     return _Found(ids.dictionary, np.diff(starts, append=len(ids)), *sizes, unsure, None)
 
 @patch
-def _look(self:ShardIndex, k, folder, sizes):
-    "The entities of a shard; its pieces, and how many users each has"
-    path = self.paths[k]
+def _look(self:ShardIndex, path, folder):
+    "The entities of a shard; the row groups of its pieces, and how many users each has"
+    groups, sizes = [], []
     with open_shard(path, [self.entity_col, *record_columns]) as f:
         self._check_tokenizer(path, f.metadata)
         group_at = offsets([f.metadata.row_group(g).num_rows for g in range(f.num_row_groups)])
@@ -182,21 +216,23 @@ def _look(self:ShardIndex, k, folder, sizes):
         border = np.flatnonzero(user_at[where] == group_at)  # row groups that begin with a user
         for g0, g1, a, b in zip(border, border[1:], where[border], where[border][1:]):
             if a == b: continue
-            self.pieces.append((k, range(g0, g1)))
+            groups.append(range(g0, g1))
             sizes.append(b - a)
             if told: self._check_ids(path, f.metadata, g0, g1, found.ids[a], found.ids[b - 1])
             if not found.unsure[a:b].any(): continue
-            lay = layout(user_at[a:b + 1] - user_at[a], *read_arrays(f, ['time', 'event_idx'], self.pieces[-1][1]).values(), self.limits, self.budget)
+            lay = layout(user_at[a:b + 1] - user_at[a], *read_arrays(f, ['time', 'event_idx'], groups[-1]).values(), self.limits, self.budget)
             for old, new in (found.before, lay.before), (found.after, lay.after):
                 for c in old: old[c][a:b] = new[c]
-    return found
+    return found, groups, sizes
 
 # %% ../nbs/07_dataloader.ipynb #a7a20f9c
+_one_at_a_time = threading.Lock()
+
 @patch
 def _check_tokenizer(self:ShardIndex, path, meta):
     "Shards of two tokenizers make nonsense of each other's ids"
     theirs = (meta.metadata or {}).get(b'tokenizer', b'').decode()
-    self.tokenizer = self.tokenizer or theirs
+    with _one_at_a_time: self.tokenizer = self.tokenizer or theirs
     if theirs and theirs != self.tokenizer:
         raise ValueError(f'{path} was written by another tokenizer ({theirs[:8]}) than the others, or the one asked for ({self.tokenizer[:8]}). '
                          'Read shards of different tokenizers apart, or write the dataset again.')
@@ -213,7 +249,7 @@ def _check_ids(self:ShardIndex, path, meta, g0, g1, first, last):
 class PRAGMADataLoader(IterableDataset):
     "Packed batches from shards, each entity once an epoch"
     def __init__(self,
-        shards:list|str|Path, # shard files
+        shards:list|str|Path|UPath, # shard files, here or at addresses such as `s3://bucket/folder/shard_0.parquet`
         entity_col:str='user_id', # the entity column
         max_tokens:int=12000, # budget of a batch, counted in tokens after the limits
         shuffle:bool=False, # a new order of the users, and new masks, each epoch?
@@ -232,13 +268,14 @@ class PRAGMADataLoader(IterableDataset):
         drop_last:bool=False, # leave out the last batch unless it is full, and batches that are left over when ranks share the list?
         split:str|None=None, # part of the entities, such as `train`, where `write_kv` recorded a split; None: all
         rank:int|None=None, # of this process in distributed training; None: that of `torch.distributed`, or 0
-        num_replicas:int|None=None # number of ranks; None: that of `torch.distributed`, or 1
+        num_replicas:int|None=None, # number of ranks; None: that of `torch.distributed`, or 1
+        cache_bytes:int=10**10 # keep local copies of what was read from remote shards, so many bytes of them; 0: none
     ):
-        self.shards = [Path(s).absolute() for s in ([shards] if isinstance(shards, (str, Path)) else shards)]
+        self.shards = [as_path(s).absolute() for s in ([shards] if isinstance(shards, (str, Path, UPath)) else shards)]
         self.entity_col, self.max_tokens, self.shuffle, self.tok, self.mask, self.seed = entity_col, max_tokens, shuffle, tok, mask, seed
         self.min_events, self.oversize, self.fill, self.window, self.drop_last, self.split = min_events, oversize, fill, window, drop_last, split
         self.limits = check_limits(Limits(max_profile_toks, max_lifelong_toks, max_events, max_event_toks))
-        self.rank, self.num_replicas = rank, num_replicas
+        self.rank, self.num_replicas, self.cache_bytes = rank, num_replicas, cache_bytes
         self._check_args()
         self._turn, self._begun, self._plans, self._lists, self._digest = Turn(), False, {}, {}, None
         self._shared_turn = torch.tensor([*self._turn, 0]).share_memory_()  # by workers that are kept between epochs
@@ -273,9 +310,9 @@ def _find_tok(folder, tok=None):
 def _check_args(self:PRAGMADataLoader):
     if not self.shards: raise ValueError('there are no shards to read. Pass the files that `write_kv` wrote.')
     for s in self.shards:
-        if not s.is_file(): raise FileNotFoundError(f'there is no shard {s}. For a folder use `PRAGMADataLoader.from_path`.')
+        if not (isinstance(s, UPath) or s.is_file()): raise FileNotFoundError(f'there is no shard {s}. For a folder use `PRAGMADataLoader.from_path`.')
     if len({s.resolve() for s in self.shards}) < len(self.shards): raise ValueError('a shard is named twice, and its entities would be seen twice.')
-    for name, least in dict(max_tokens=1, seed=0, min_events=0, window=1).items():
+    for name, least in dict(max_tokens=1, seed=0, min_events=0, window=1, cache_bytes=0).items():
         setattr(self, name, min(check_whole(name, getattr(self, name), least), 1 << 62))
     for name in 'shuffle', 'mask', 'drop_last':
         if getattr(self, name) not in (True, False): raise TypeError(f'`{name}` is {getattr(self, name)!r}. Give True or False.')
@@ -396,7 +433,9 @@ def _read(self:PRAGMADataLoader, p, users):
     a, b = index.piece_at[p:p + 2]
     timeless = not index.before['lifelong_toks'][a:b].any()  # only milestones are told from other tokens by their time
     columns = [c for c in record_columns if not (timeless and c == 'time')]
-    with open_shard(self.shards[k], columns, index.marks[k]) as f: cols = read_arrays(f, columns, groups)
+    if isinstance(self.shards[k], UPath): cols = read_cached(self.shards[k], columns, groups, index.marks[k], self.cache_bytes)
+    else:
+        with open_shard(self.shards[k], columns, index.marks[k]) as f: cols = read_arrays(f, columns, groups)
     lay = layout(offsets(index.rows[a:b]), cols.get('time', np.broadcast_to(0, len(cols['event_idx']))), cols['event_idx'], self.limits, index.budget)
     if any((lay.after[c] != index.after[c][a:b]).any() for c in size_names):
         raise ValueError(f'{self.shards[k]} has entities of other sizes than entities.parquet says. Write the dataset again.')
@@ -632,7 +671,7 @@ def plot_epoch(
 
 # %% ../nbs/07_dataloader.ipynb #ece0b2e9
 def pragma_dl(
-    shards:list|str|Path, # shard files
+    shards:list|str|Path|UPath, # shard files, here or remote
     entity_col:str='user_id', # the entity column
     max_tokens:int=12000, # budget of a batch
     shuffle:bool=False, # a new order, and new masks, each epoch?
@@ -652,7 +691,7 @@ def pragma_dl(
 # %% ../nbs/07_dataloader.ipynb #c5743f41
 @patch(cls_method=True)
 def from_path(cls:PRAGMADataLoader,
-    path:str|Path, # folder that `write_kv` wrote
+    path:str|Path|UPath, # folder that `write_kv` wrote: a path, or an address such as `s3://bucket/folder`
     entity_col:str='user_id', # the entity column
     max_tokens:int=12000, # budget of a batch
     shuffle:bool=True, # a new order, and new masks, each epoch?
@@ -662,10 +701,57 @@ def from_path(cls:PRAGMADataLoader,
     **kwargs # the other arguments of `pragma_dl`, and of `PRAGMADataLoader`
 )->EpochDataLoader: # as from `pragma_dl`
     "A loader over a whole dataset; a folder that is none, and a foreign tokenizer, are refused with a `ValueError`"
-    manifest, path = read_manifest(path), Path(path)
+    manifest, path = read_manifest(path), as_path(path)
     tok = _find_tok(path, tok) if mask or tok is not None else None
     if tok and tok.fingerprint != manifest['tokenizer']:
         raise ValueError(f'{path}/tokenizer.json is not the tokenizer that wrote the shards ({manifest["tokenizer"][:8]}). Write the dataset again.')
     dl = pragma_dl([path/s['file'] for s in manifest['shards']], entity_col, max_tokens, shuffle, tok, mask, num_workers, **kwargs)
     if read_manifest(path) != manifest: raise ValueError(f'{path} was written again while it was looked at. Make the loader when the writing is done.')
     return dl
+
+# %% ../nbs/07_dataloader.ipynb #9e6b2f17
+def cache_folder()->Path: # in `XDG_CACHE_HOME`, or else in `~/.cache`
+    "Where copies of what was read from remote shards lie"
+    return Path(os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache'))/'fastpragma'
+
+def read_cached(
+    path:UPath, # a remote shard
+    columns:list, # of numbers
+    groups:range, # row groups
+    mark:tuple, # `file_mark` when it was looked at first
+    cache_bytes:int # copies may take so many bytes; 0: keep none
+)->dict: # as from `read_arrays`
+    "Columns of a remote shard, from a local copy where there is one"
+    copied = cache_folder()/hashlib.blake2b(repr((str(path), mark, groups, columns)).encode(), digest_size=16).hexdigest()
+    with suppress(OSError, pa.ArrowException):  # no copy, or a damaged one
+        with pq.ParquetFile(copied) as f: cols = read_arrays(f, columns)
+        os.utime(copied)
+        if file_mark(path) == mark: return cols  # if not, `open_shard` says so
+    with open_shard(path, columns, mark) as f:
+        table = _table(f, columns, groups)
+        cols = {c: _values(table[c], c) for c in columns}
+    if cache_bytes: _keep(copied, table, cache_bytes)
+    return cols
+
+def _keep(copied, table, most):
+    "Write a copy, then remove those used longest ago until the others have room"
+    part, found = copied.with_name(f'{copied.name}.{uuid.uuid4().hex}'), []
+    try:
+        copied.parent.mkdir(0o700, parents=True, exist_ok=True)
+        pq.write_table(table, part, **written_with(table.schema))
+        os.replace(part, copied)
+        for f in os.scandir(copied.parent):
+            with suppress(FileNotFoundError): found.append((f.stat().st_mtime_ns, f.stat().st_size, f.path))
+        left = sum(size for _, size, _ in found)
+        most = min(most, (left + shutil.disk_usage(copied.parent).free)//2)
+        for _, size, path in sorted(found):
+            if left <= most: break
+            Path(path).unlink(missing_ok=True)
+            left -= size
+    except FileNotFoundError: pass  # another process removed it to make room
+    except OSError as e:
+        with suppress(OSError): part.unlink()
+        why = os.strerror(e.errno) if e.errno else 'it cannot be written'  # the same for all copies, so that it is said once
+        warnings.warn(f'no copies of remote shards are kept in {copied.parent}: {why}. '
+                      'Make room there, name another folder in XDG_CACHE_HOME, or pass `cache_bytes=0`.')
+
