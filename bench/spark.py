@@ -17,6 +17,7 @@ import threading
 import time
 import warnings
 from contextlib import redirect_stdout
+from functools import partial
 from pathlib import Path
 
 MASTER = 'local[2,4]'
@@ -33,7 +34,8 @@ def make(folder, millions):
             path = folder/name/f'{k:04d}.parquet'
             path.parent.mkdir(parents=True, exist_ok=True)
             times = [c for c in ('at', 'signed_up', 'first_top_up') if c in df.columns]
-            df = df.with_columns(df['user_id'] + done*7, *(df[c].dt.replace_time_zone('UTC') for c in times))  # Spark has two types of times, and this is the usual one
+            zoned = [df[c].dt.replace_time_zone('UTC') for c in times]  # Spark has two types of times, and this is the usual one
+            df = df.with_columns(df['user_id'] + done*7, *zoned)
             df.write_parquet(path)
 
 
@@ -115,6 +117,14 @@ def session():
     return spark, time.perf_counter() - began
 
 
+def read(spark, tables, parts, name): return spark.read.parquet(f'{tables}/{name}').repartition(parts)
+
+
+def scan(tables, name):
+    import polars as pl
+    return pl.scan_parquet(f'{tables}/{name}/*.parquet')
+
+
 def same(a, b):
     files = lambda path: {f.name: f.read_bytes() for f in path.glob('[!.]*')}
     a, b = files(a), files(b)
@@ -122,26 +132,25 @@ def same(a, b):
 
 
 def main(args):
-    import polars as pl
     warnings.filterwarnings('ignore', message='PySpark does not yet fully support pandas')
     spark, startup = session()
     with tempfile.TemporaryDirectory(dir=args.work) as d:
         d = Path(d)
         make(d/'first', .001)
         began = time.perf_counter()
-        timed_write(lambda name: spark.read.parquet(f'{d}/first/{name}'), d/'first_out', 2)
+        timed_write(partial(read, spark, d/'first', 1), d/'first_out', 2)
         print(f'start-up: {startup:.1f} s for the session, {time.perf_counter() - began:.1f} s for the first write, of a thousand events')
         for millions in args.events:
             tables, n_shards = d/f'{millions:g}', max(2, round(millions*2.2))
             make(tables, millions)
-            rows = {'without Spark': timed_write(lambda name: pl.scan_parquet(f'{tables}/{name}/*.parquet'), d/'here', n_shards)}
+            rows = {'without Spark': timed_write(partial(scan, tables), d/'here', n_shards)}
             print(f'\n{millions:g} M events, {n_shards} shards')
             for parts in [*args.partitions, *(['killed'] if args.kill else [])]:
                 out = d/'spark'
                 workers = Workers(out if parts == 'killed' else None)
                 workers.start()
                 n = 4 if parts == 'killed' else parts
-                took = timed_write(lambda name: spark.read.parquet(f'{tables}/{name}').repartition(n), out, n_shards)
+                took = timed_write(partial(read, spark, tables, n), out, n_shards)
                 workers.over.set()
                 workers.join()
                 rows[f'{MASTER}, {n} partitions' + (', one worker killed' if workers.killed else '')] = took

@@ -354,6 +354,7 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                   'fastpragma.spark._declaration': ('spark.html#_declaration', 'fastpragma/spark.py'),
                                   'fastpragma.spark._gathered': ('spark.html#_gathered', 'fastpragma/spark.py'),
                                   'fastpragma.spark._on_rows': ('spark.html#_on_rows', 'fastpragma/spark.py'),
+                                  'fastpragma.spark._plain': ('spark.html#_plain', 'fastpragma/spark.py'),
                                   'fastpragma.spark._settings': ('spark.html#_settings', 'fastpragma/spark.py'),
                                   'fastpragma.spark._spill': ('spark.html#_spill', 'fastpragma/spark.py'),
                                   'fastpragma.spark._task': ('spark.html#_task', 'fastpragma/spark.py'),

@@ -235,7 +235,7 @@ _year_1000 = -30_610_224_000  # epoch seconds
 def _rows_seen(
     src:DataSource, # a source
     frame:pl.DataFrame # some of its marked rows, and all rows of their entities
-)->pl.DataFrame: # one row: first, last (time), rows, kept, early (before the year 1000), same (a date that is the evaluation point), twice, one (entities with two rows)
+)->pl.DataFrame: # one row: first, last (time), rows, kept, early (before the year 1000), same (a date: that of the evaluation point), twice, one (in two rows)
     "What doubts are made of"
     kept = pl.col('why').is_null()
     s = pl.col('s').filter(kept) if src.time_col else pl.lit(None, pl.Int64)
@@ -861,7 +861,8 @@ def _counted(frame, src, keys=None, most=None, split=None, fit_on=None):
 def _count_again(spill, point, count, bins):
     "Exact counts of the numbers in some bins"
     count = partial(count, keys=bins['key'].unique().to_list(), most=None)
-    yield 0, Tokenizer.merge(*(Tokenizer.within(count(only_kept(frame), src), bins) for j, src in enumerate(spill.sources) for frame in _marked_parts(spill, j, point)))
+    parts = ((frame, src) for j, src in enumerate(spill.sources) for frame in _marked_parts(spill, j, point))
+    yield 0, Tokenizer.merge(*(Tokenizer.within(count(only_kept(frame), src), bins) for frame, src in parts))
 
 def _add_counts(counts, most=None): return Tokenizer.merge(*counts, most=most)
 

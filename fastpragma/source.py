@@ -279,16 +279,16 @@ def as_lazy(
         if n > 1: raise ValueError(f'source `{name}`, column `{c}`: the table has {n} columns of this name. Rename or drop one.')
     pick = (lambda some: selected(df, some).limit(0).toArrow()) if spark else df.__getitem__ if pandas else df.select
     try: return pl.DataFrame(in_utc(pick(columns))).lazy()
-    except _unreadable: faults = {c: _fault(lambda: pick([c])) for c in columns}
+    except _unreadable: faults = {c: _fault(pick, c) for c in columns}
     for c, e in faults.items():
         if e and str(c) in declared:
             raise ValueError(f'source `{name}`, column `{c}`: it does not convert to an Arrow column of one type ({e}). '
                              f"Give it one type first, in pandas df['{c}'].astype(str) for instance.") from e
     return pl.DataFrame(in_utc(pick([c for c in columns if not faults[c]]))).lazy()
 
-def _fault(pick):
-    "Why a frame does not convert"
-    try: pl.DataFrame(in_utc(pick()))
+def _fault(pick, column):
+    "Why a column does not convert"
+    try: pl.DataFrame(in_utc(pick([column])))
     except _unreadable as e: return e
 
 # %% ../nbs/00_source.ipynb #868ca8b2

@@ -5,10 +5,10 @@
 # %% auto #0
 __all__ = ['Cluster', 'on_cluster']
 
-# %% ../nbs/10_spark.ipynb #a336d80d
+# %% ../nbs/10_spark.ipynb #b1cc0fcb
 import copy, math, os, pickle, tempfile
 from contextlib import contextmanager
-from functools import partial, reduce
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -18,14 +18,14 @@ from . import __version__
 from .data import Spill, dealt, shard_of, write_stream
 from .source import DataSource, in_utc, selected
 
-# %% ../nbs/10_spark.ipynb #a44d236f
+# %% ../nbs/10_spark.ipynb #77881b38
 _most_parts = 4_096  # tasks that write; with more shards than this, each sees to several
 _at_once = 2_400_000  # values of a table that are dealt out together
 _stream = 1 << 18  # bytes of one stream, about
 _rows, _found = 'part int, source int, nobodys bigint, rows binary', 'key int, found binary'
 _mark, _refusal = -1, -2  # in place of a source: that there is such a part; that what follows is an error
 
-# %% ../nbs/10_spark.ipynb #d291654a
+# %% ../nbs/10_spark.ipynb #d2fb4ecf
 def _declaration(src):
     "A source without its table, and of its columns only those that are declared"
     mine = copy.copy(src)
@@ -44,6 +44,10 @@ def _task(work, *args):
         yield from cloudpickle.loads(told)(batches)
     return run
 
+def _plain(src):
+    "The columns that are declared, under names that mean nothing to Spark: `mapInArrow` would read dots and backticks"
+    return selected(src.spark, list(src.roles)).toDF(*(f'c{i}' for i in range(len(src.roles))))
+
 def _as_value(e):
     "What a table is refused for, to be raised on the driver; any other error is the task's"
     if type(e) is not ValueError: raise e
@@ -53,7 +57,7 @@ def _batch(**columns):
     types = dict(part=pa.int32(), source=pa.int32(), nobodys=pa.int64(), rows=pa.binary(), key=pa.int32(), found=pa.binary())
     return pa.RecordBatch.from_arrays([pa.array(v, types[c]) for c, v in columns.items()], names=list(columns))
 
-# %% ../nbs/10_spark.ipynb #77d7b752
+# %% ../nbs/10_spark.ipynb #ab9ecd82
 def _gathered(batches):
     "Tables of many batches"
     held, n = [], 0
@@ -87,7 +91,7 @@ def _deal(j, src, n_shards, n_parts, batches):
             yield _batch(part=parts, source=[j]*len(parts), nobodys=[nobodys] + [0]*(len(parts) - 1), rows=streams)
     except ValueError as e: yield _batch(part=[0], source=[_refusal], nobodys=[0], rows=[_as_value(e)])
 
-# %% ../nbs/10_spark.ipynb #e0b36f7a
+# %% ../nbs/10_spark.ipynb #801d9a4d
 def _spill(batches, folder, sources, n_shards, n_parts):
     "The rows of some parts of the shards, as on one machine; None if there is none"
     spill, parts = Spill(Path(folder), sources, n_shards), set()
@@ -132,7 +136,7 @@ def _add(add, batches):
             yield _batch(key=[key], found=[pickle.dumps(found)])
     except ValueError as e: yield _batch(key=[_refusal], found=[_as_value(e)])
 
-# %% ../nbs/10_spark.ipynb #1e42ba09
+# %% ../nbs/10_spark.ipynb #9c8b643c
 class Cluster:
     "Rows of all sources on a cluster, those of each part of the shards in one task"
     def __init__(self,
@@ -165,8 +169,7 @@ def on_cluster(
         mine = [_declaration(s) for s in sources]
         rows = spark.range(n_parts).selectExpr('int(id) part', f'int({_mark}) source', 'bigint(0) nobodys', 'binary(null) rows')
         for j, (src, told) in enumerate(zip(sources, mine)):
-            declared = selected(src.spark, told.schema.names())
-            rows = rows.union(declared.mapInArrow(_task(_deal, j, told, n_shards, n_parts), _rows))
+            rows = rows.union(_plain(src).mapInArrow(_task(_deal, j, told, n_shards, n_parts), _rows))
         rows = rows.repartition(n_parts, 'part').persist(StorageLevel.DISK_ONLY)
         try: yield Cluster(rows, mine, n_shards, n_parts)
         finally: rows.unpersist()
@@ -180,7 +183,7 @@ def _settings(spark, wanted):
     finally:
         for k, v in before.items(): spark.conf.unset(k) if v is None else spark.conf.set(k, v)
 
-# %% ../nbs/10_spark.ipynb #953b32c2
+# %% ../nbs/10_spark.ipynb #b1c4468e
 def _check_workers(spark):
     "Refuse workers without this package, or with another version of it"
     from pyspark.sql.functions import udf
@@ -193,7 +196,8 @@ def _check_workers(spark):
         return [sys.executable, found]
     python, found = spark.range(1).select(udf(probe, 'array<string>', useArrow=False)('id')).first()[0]  # without Arrow, which may be missing too
     if found in (__version__, 'of unknown version'): return
-    raise ImportError(f'the workers of the cluster run {python}, which has {f"fastpragma {found}" if found else "no fastpragma"}, and the driver {__version__}. '
+    has = f'fastpragma {found}' if found else 'no fastpragma'
+    raise ImportError(f'the workers of the cluster run {python}, which has {has}, and the driver {__version__}. '
                       f'Install fastpragma=={__version__} on all machines; where they are this one, say os.environ["PYSPARK_PYTHON"] = sys.executable '
                       'before the session is made.')
 
@@ -202,7 +206,7 @@ def summary(
 )->tuple: # rows, entities, first and last time in epoch seconds
     "What a source holds"
     _check_workers(src.spark.sparkSession)
-    rows = selected(src.spark, list(src.roles)).mapInArrow(_task(_who_and_when, _declaration(src)), 'entity string, s bigint')
+    rows = _plain(src).mapInArrow(_task(_who_and_when, _declaration(src)), 'entity string, s bigint')
     return tuple(rows.selectExpr('count(1)', 'count(distinct entity)', 'min(s)', 'max(s)').first())
 
 def _who_and_when(src, batches):
