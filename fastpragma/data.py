@@ -747,8 +747,9 @@ def _last_writer(holder):
     def check():
         if not holder.exists() or (now := holder.read_text()) == me: return
         raise ValueError(f'{now.partition(",")[0]} has begun to write to {holder.parent} after this one. Wait for it, or name another `out_path`.')
-    yield check
-    if holder.exists() and holder.read_text() == me: holder.unlink()
+    try: yield check
+    finally:
+        if holder.exists() and holder.read_text() == me: holder.unlink()
 
 # %% ../nbs/03_data.ipynb #de6d3b00
 @patch
@@ -1151,7 +1152,7 @@ def write_shards(
     for shards in _bar(list(spill.groups(_values_at_once/job.point.per_entity)), progress):
         made = {k: hashlib.blake2b(json.dumps([job.asked, spill.digest(k)]).encode()).hexdigest() for k in shards}
         yield 0, made
-        if not (shards := [k for k in shards if not staging.finished(k, made[k])]): continue
+        if not (shards := [k for k in shards if staging.finished(k, made[k]) is None]): continue
         frames = [only_kept(marked(spill.rows(j, shards), s, job.point)) for j, s in enumerate(spill.sources)]
         encoded = Encoded(frames, spill.sources, job.tok, job.keep_value, len(shards))
         entities, at = _entity_rows(job, encoded, shards)

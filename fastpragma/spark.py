@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['Cluster', 'on_cluster']
 
-# %% ../nbs/10_spark.ipynb #b1cc0fcb
+# %% ../nbs/10_spark.ipynb #5b2fe54e
 import copy, math, os, pickle, tempfile
 from contextlib import contextmanager
 from functools import partial
@@ -18,14 +18,14 @@ from . import __version__
 from .data import Spill, dealt, shard_of, write_stream
 from .source import DataSource, in_utc, selected
 
-# %% ../nbs/10_spark.ipynb #77881b38
+# %% ../nbs/10_spark.ipynb #c3c28afc
 _most_parts = 4_096  # tasks that write; with more shards than this, each sees to several
 _at_once = 2_400_000  # values of a table that are dealt out together
 _stream = 1 << 18  # bytes of one stream, about
 _rows, _found = 'part int, source int, nobodys bigint, rows binary', 'key int, found binary'
 _mark, _refusal = -1, -2  # in place of a source: that there is such a part; that what follows is an error
 
-# %% ../nbs/10_spark.ipynb #d2fb4ecf
+# %% ../nbs/10_spark.ipynb #3c9ce38f
 def _declaration(src):
     "A source without its table, and of its columns only those that are declared"
     mine = copy.copy(src)
@@ -57,7 +57,7 @@ def _batch(**columns):
     types = dict(part=pa.int32(), source=pa.int32(), nobodys=pa.int64(), rows=pa.binary(), key=pa.int32(), found=pa.binary())
     return pa.RecordBatch.from_arrays([pa.array(v, types[c]) for c, v in columns.items()], names=list(columns))
 
-# %% ../nbs/10_spark.ipynb #ab9ecd82
+# %% ../nbs/10_spark.ipynb #3cd571ea
 def _gathered(batches):
     "Tables of many batches"
     held, n = [], 0
@@ -91,7 +91,7 @@ def _deal(j, src, n_shards, n_parts, batches):
             yield _batch(part=parts, source=[j]*len(parts), nobodys=[nobodys] + [0]*(len(parts) - 1), rows=streams)
     except ValueError as e: yield _batch(part=[0], source=[_refusal], nobodys=[0], rows=[_as_value(e)])
 
-# %% ../nbs/10_spark.ipynb #801d9a4d
+# %% ../nbs/10_spark.ipynb #bd4f3e3c
 def _spill(batches, folder, sources, n_shards, n_parts):
     "The rows of some parts of the shards, as on one machine; None if there is none"
     spill, parts = Spill(Path(folder), sources, n_shards), set()
@@ -136,7 +136,7 @@ def _add(add, batches):
             yield _batch(key=[key], found=[pickle.dumps(found)])
     except ValueError as e: yield _batch(key=[_refusal], found=[_as_value(e)])
 
-# %% ../nbs/10_spark.ipynb #9c8b643c
+# %% ../nbs/10_spark.ipynb #871d82b9
 class Cluster:
     "Rows of all sources on a cluster, those of each part of the shards in one task"
     def __init__(self,
@@ -183,7 +183,7 @@ def _settings(spark, wanted):
     finally:
         for k, v in before.items(): spark.conf.unset(k) if v is None else spark.conf.set(k, v)
 
-# %% ../nbs/10_spark.ipynb #b1c4468e
+# %% ../nbs/10_spark.ipynb #21e64bd6
 def _check_workers(spark):
     "Refuse workers without this package, or with another version of it"
     from pyspark.sql.functions import udf
