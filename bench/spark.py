@@ -1,9 +1,9 @@
 """Write a bank's events with Spark on this machine, and without; compare the files, and print what each stage takes.
 
-    python bench/spark.py [--events 1 10] [--partitions 1 7 50] [--kill] [--work DIR]
+    python bench/spark.py [--events 1 10] [--partitions 0 1 7 50] [--kill] [--work DIR]
 
 Numbers of events are in millions. The session is local[2], with Java's memory set to 2 GB; it is started, and its workers have imported what they need,
-before the clock runs. Each number of partitions is a write of its own, whose files must be those of the write without Spark, to the byte. The stages are
+before the clock runs. Each number of partitions is a write of its own, whose files must be those of the write without Spark, to the byte (0: as Spark reads the files). The stages are
 timed by the wall clock, since the processor's seconds of Java and its workers are not this process's. `--kill` adds a write during which a worker that
 has a shard open is killed.
 """
@@ -117,7 +117,9 @@ def session():
     return spark, time.perf_counter() - began
 
 
-def read(spark, tables, parts, name): return spark.read.parquet(f'{tables}/{name}').repartition(parts)
+def read(spark, tables, parts, name):
+    table = spark.read.parquet(f'{tables}/{name}')
+    return table.repartition(parts) if parts else table
 
 
 def scan(tables, name):
@@ -169,7 +171,7 @@ def main(args):
 if __name__ == '__main__':
     parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
     parser.add_argument('--events', type=float, nargs='+', default=[1, 10])
-    parser.add_argument('--partitions', type=int, nargs='+', default=[1, 7, 50])
+    parser.add_argument('--partitions', type=int, nargs='+', default=[0, 1, 7, 50], help='0: as Spark reads the files')
     parser.add_argument('--kill', action='store_true')
     parser.add_argument('--work')
     main(parser.parse_args())
