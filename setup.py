@@ -11,6 +11,6 @@ settings = parser['DEFAULT']
 setup(
     author=settings['author'],
     install_requires=settings['requirements'].split(),
-    extras_require={'dev': settings['dev_requirements'].split()},
+    extras_require={'dev': settings['dev_requirements'].split(), 'spark': settings['spark_requirements'].split()},
     entry_points={'console_scripts': settings['console_scripts'].split(),
                   'nbdev': ['fastpragma=fastpragma._modidx:d']})

@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -19,15 +20,20 @@ def git_files():
 def notebooks(): return [f for f in git_files() if f.suffix == '.ipynb']
 
 
+def skipped():
+    "Notebooks that leave themselves out where there is no Java"
+    return [] if shutil.which('java') else [f for f in notebooks() if "shutil.which('java')" in f.read_text(encoding='utf-8')]
+
+
 def count(log, status):
-    "Print how many notebooks passed and failed; fail where the log and the exit status do not fit, or nothing ran"
+    "Print how many notebooks passed, failed and were skipped; fail where the log and the exit status do not fit, or nothing ran"
     text = Path(log).read_text(encoding='utf-8')
     started = set(re.findall(r'Starting (?:\S*/)?(\S+\.ipynb)', text))
     failed = set(re.findall(r'^\s+(?:\S*/)?(\S+\.ipynb)$', text.rpartition('Tests Failed')[2], re.M)) if 'Tests Failed' in text else set()
     if not started: sys.exit('no notebook was tested')
     if missing := {f.name for f in notebooks()} - started: sys.exit(f'not tested: {sorted(missing)}')
     if bool(failed) != (status != '0'): sys.exit(f'the test command ended with {status}, but names {len(failed)} failed notebooks')
-    print(len(started) - len(failed), len(failed))
+    print(len(started) - len(failed) - len(skipped()), len(failed), len(skipped()))
 
 
 def files():
@@ -49,7 +55,7 @@ def outputs():
     """Run the notebooks again, each in a process of its own (a filter of warnings in one must not reach another):
     the committed outputs are of the same kinds, and none is an error. Those in `tests` say in words what they assert"""
     read = lambda: {f.name: kinds(json.loads(f.read_text(encoding='utf-8'))) for f in notebooks()}
-    again = [f for f in notebooks() if f.parent.name != 'tests']
+    again = [f for f in notebooks() if f.parent.name != 'tests' and f not in skipped()]
     def run(f): subprocess.run(['nbdev-test', f, '--n-workers', '1', '--save'], cwd=root, check=True)
     before = read()
     errors = [name for name, cells in before.items() for _, outs in cells if any(o.startswith('error') for o in outs)]

@@ -3,9 +3,9 @@
     python bench/spark.py [--events 1 10] [--partitions 0 1 7 50] [--kill] [--work DIR]
 
 Numbers of events are in millions. The session is local[2], with Java's memory set to 2 GB; it is started, and its workers have imported what they need,
-before the clock runs. Each number of partitions is a write of its own, whose files must be those of the write without Spark, to the byte (0: as Spark reads the files). The stages are
-timed by the wall clock, since the processor's seconds of Java and its workers are not this process's. `--kill` adds a write during which a worker that
-has a shard open is killed.
+before the clock runs. Each number of partitions is a write of its own (0: as Spark reads the files), whose files must be those of the write without
+Spark, to the byte. The stages are timed by the wall clock, since the processor's seconds of Java and its workers are not this process's. `--kill` adds
+a write during which a worker that has a shard open is killed.
 """
 import argparse
 import os
