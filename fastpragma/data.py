@@ -14,6 +14,7 @@ from collections import Counter, namedtuple
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -1082,6 +1083,8 @@ class Staging:
         with _whole_file(self.folder/f'entities_{k}.arrow') as f, pa.ipc.new_file(f, entities.schema) as out: out.write_table(entities)
 
 # %% ../nbs/03_data.ipynb #a4141e87
+_at_a_time = 32  # a bucket takes its time for each file
+
 @patch
 def _staged(self:Staging, made, k):
     "The entities of a shard that must be there"
@@ -1095,8 +1098,9 @@ def gather(self:Staging,
 )->tuple[list[dict], dict, list]: # rows, tokens, entities and events of each shard; kinds of tokens of each key; have some a profile, events, both?
     "Put the entities of all shards into one file"
     sizes, seen, ready, have = [], {}, [], np.zeros(3, bool)
-    with _whole_table(self.folder/'entities.parquet', self._staged(made, 0).schema.remove_metadata()) as out:
-        for k, table in enumerate(map(partial(self._staged, made), range(len(made)))):
+    with _whole_table(self.folder/'entities.parquet', self._staged(made, 0).schema.remove_metadata()) as out, ThreadPoolExecutor(_at_a_time) as pool:
+        some = (pool.map(partial(self._staged, made), range(a, min(a + 256, len(made)))) for a in range(0, len(made), 256))
+        for k, table in enumerate(chain.from_iterable(some)):
             for key, now in json.loads(table.schema.metadata[b'seen']).items(): seen[key] = [a + b for a, b in zip(seen.get(key, [0]*len(now)), now)]
             rows, events, *profile = (table[c].to_numpy() for c in ('rows', 'events', 'profile_toks', 'lifelong_toks'))
             sizes.append(dict(rows=int(rows.sum()), tokens=int(rows.sum()), entities=len(table), events=int(events.sum())))
@@ -1120,7 +1124,7 @@ def publish(self:Staging,
         if re.fullmatch(r'shard_\d+\.parquet', f.name) and f.name not in names: f.unlink()
     def put(name):
         if (self.folder/name).exists(): move(self.folder/name, self.out/name)
-    with ThreadPoolExecutor(16) as pool: list(pool.map(put, names))  # a bucket takes its time for each
+    with ThreadPoolExecutor(_at_a_time) as pool: list(pool.map(put, names))
     for name in ('entities.parquet', 'tokenizer.json', 'manifest.json'): put(name)
     _remove(self.folder)
 
