@@ -338,7 +338,7 @@ def dealt(
     frame:pl.DataFrame, # rows of a wide view
     place:pl.Series, # where each belongs
     n:int # number of places
-): # place and table, of each place that has rows
+): # pairs of a place, from 0, that has rows, and a pyarrow table of them
     "The rows of each place, in their order"
     place = place.to_numpy().astype(np.min_scalar_type(n))  # narrow integers sort fastest
     order = np.argsort(place, kind='stable')
@@ -352,6 +352,7 @@ def write_stream(
     "Append an Arrow stream"
     with pa.ipc.new_stream(f, table.schema, options=pa.ipc.IpcWriteOptions(compression='lz4')) as stream: stream.write_table(table)
 
+# %% ../nbs/03_data.ipynb #20f634c5
 class Spill:
     "Rows of all sources on disk, those of each shard apart"
     def __init__(self,
@@ -432,15 +433,12 @@ def _by_values(columns):
 def digest(self:Spill,
     k:int # which shard
 )->str:
-    "A hash of all rows of a shard; where they have no order, of their set"
+    "A hash of all rows of a shard, in their order"
     told = hashlib.blake2b()
     for j, src in enumerate(self.sources):
         told.update(b'source')
         if not self.sizes[j, k]: continue
-        if src.ordered: told.update(self._file(j, k).read_bytes())
-        else:
-            rows = self.rows(j, [k])
-            for seed in range(4): told.update(rows.hash_rows(seed).to_numpy().sum())
+        told.update(self._file(j, k).read_bytes() if src.ordered else self.rows(j, [k]).hash_rows().to_numpy())
     return told.hexdigest()
 
 # %% ../nbs/03_data.ipynb #ae0c57a9
@@ -741,16 +739,20 @@ def only_writer(
             holder.unlink(missing_ok=True)
             lock.release()
 
+# %% ../nbs/03_data.ipynb #65221f42
 def _last_writer(holder):
-    "A bucket has no locks: who began last may write, and the others are told before they publish"
+    "The right to write to a bucket, until somebody else takes it"
     me = f'process {os.getpid()} of {platform.node()}, {uuid.uuid4().hex}'
     holder.write_text(me)
-    def check():
-        if not holder.exists() or (now := holder.read_text()) == me: return
-        raise ValueError(f'{now.partition(",")[0]} has begun to write to {holder.parent} after this one. Wait for it, or name another `out_path`.')
+    check = partial(_check_writer, holder, me)
     try: yield check
     finally:
         if holder.exists() and holder.read_text() == me: holder.unlink()
+
+def _check_writer(holder, me):
+    now = holder.read_text() if holder.exists() else 'another process, which has ended'
+    if now == me: return
+    raise ValueError(f'{now.partition(",")[0]} has begun to write to {holder.parent} after this one. Look what is there, and run the same call again.')
 
 # %% ../nbs/03_data.ipynb #de6d3b00
 @patch
@@ -835,7 +837,7 @@ def look_through(
     "A first look at all rows refuses what cannot be meant, and counts"
     for j, src in enumerate(_bar(spill.sources, progress)):
         look = _add_looks((_look_at(src, frame, count) for frame in _first_parts(spill, j, point)), most)
-        if not spill.full: _check_once(src, look)  # it was one part of many
+        if not spill.full: _check_once(src, look)  # else this is one part of many, and `_look` does it
         n = spill.no_entity[j]
         nobody = pl.DataFrame([(src.name, None, 'no entity', n)], schema=_report, orient='row').filter(pl.col('rows') > 0)
         yield j, look._replace(report=pl.concat([nobody, look.report]), seen=look.seen.with_columns(nobodys=pl.lit(n, pl.Int64)))
@@ -879,6 +881,7 @@ def _fit(self:PRAGMADataset, spill, point, progress, fit_on=None, **options):
         counts = Tokenizer.merge(Tokenizer.within(counts, bins, 'anti'), again)
     return Tokenizer.finish(counts, self.sources, eval_time=point.latest, fitted_on=fit_on, **options)
 
+# %% ../nbs/03_data.ipynb #635e5fac
 @patch
 def fit_tokenizer(self:PRAGMADataset,
     num_buckets:int=100, # buckets of each number, beside the one for zero
@@ -1052,19 +1055,27 @@ class Staging:
     ):
         self.out, self.folder = out, out/'.staging'
         self.complete = (self.folder/'manifest.json').exists()  # a run was stopped while it moved its files
+
+    def begin(self):
+        "Make the folder, or clear it of files that an earlier run has not finished"
         self.folder.mkdir(exist_ok=True)
+        for f in self.folder.glob('*.part'): f.unlink(missing_ok=True)
 
     def finished(self,
         k:int, # number of a shard
         made:str # hash of what it is made from
     )->pa.Table|None: # its entities
         "The shard, if it is there already"
-        name, file = f'shard_{k}.parquet', self.folder/f'entities_{k}.arrow'
+        name, table = f'shard_{k}.parquet', self._entities(k)
+        if table is None or table.schema.metadata[b'made'].decode() != made: return None
+        return table if (self.folder/name).exists() or (self.complete and (self.out/name).exists()) else None
+
+    def _entities(self, k):
+        "The staged entities of a shard, or None"
+        file = self.folder/f'entities_{k}.arrow'
         try:
-            with pa.memory_map(str(file)) if isinstance(file, Path) else pa.BufferReader(file.read_bytes()) as f: table = pa.ipc.open_file(f).read_all()
+            with pa.memory_map(str(file)) if isinstance(file, Path) else pa.BufferReader(file.read_bytes()) as f: return pa.ipc.open_file(f).read_all()
         except (OSError, pa.ArrowException): return None  # not there, or damaged
-        there = (self.folder/name).exists() or (self.complete and (self.out/name).exists())
-        return table if there and table.schema.metadata[b'made'].decode() == made else None
 
     def add(self,
         k:int, # number of a shard
@@ -1074,8 +1085,11 @@ class Staging:
         entities:pa.Table, # its entities
         schema:pa.Schema # of the file
     ):
-        "Write a shard, then its entities, which say what both are made from"
-        for name in ('manifest.json', f'entities_{k}.arrow'): (self.folder/name).unlink(missing_ok=True)
+        "Write a shard, then its entities, which say what both are made from; nothing, where another attempt of a task has done it"
+        if self.finished(k, made) is not None: return
+        if self.complete: (self.folder/'manifest.json').unlink(missing_ok=True)
+        old = self._entities(k)  # made from other rows
+        if old is not None and old.schema.metadata[b'made'].decode() != made: (self.folder/f'entities_{k}.arrow').unlink(missing_ok=True)
         with _whole_table(self.folder/f'shard_{k}.parquet', schema) as f:
             for t in tables:
                 f.write_table(pa.table([*t.columns, pa.array(np.full(len(t), k, np.uint64))], schema=schema), row_group_size=len(t))
@@ -1097,6 +1111,7 @@ def gather(self:Staging,
     made:dict # of each shard, the hash of what it is made from
 )->tuple[list[dict], dict, list]: # rows, tokens, entities and events of each shard; kinds of tokens of each key; have some a profile, events, both?
     "Put the entities of all shards into one file"
+    if not isinstance(self.folder, Path): self.folder.fs.invalidate_cache()  # listings that are older than what others wrote
     sizes, seen, ready, have = [], {}, [], np.zeros(3, bool)
     with _whole_table(self.folder/'entities.parquet', self._staged(made, 0).schema.remove_metadata()) as out, ThreadPoolExecutor(_at_a_time) as pool:
         some = (pool.map(partial(self._staged, made), range(a, min(a + 256, len(made)))) for a in range(0, len(made), 256))
@@ -1112,6 +1127,7 @@ def gather(self:Staging,
                 ready = []
     return sizes, seen, have.tolist()
 
+# %% ../nbs/03_data.ipynb #646ec610
 @patch
 def publish(self:Staging,
     content:dict # of the manifest
@@ -1125,7 +1141,8 @@ def publish(self:Staging,
     def put(name):
         if (self.folder/name).exists(): move(self.folder/name, self.out/name)
     with ThreadPoolExecutor(_at_a_time) as pool: list(pool.map(put, names))
-    for name in ('entities.parquet', 'tokenizer.json', 'manifest.json'): put(name)
+    for name in ('entities.parquet', 'tokenizer.json'): put(name)
+    move(self.folder/'manifest.json', self.out/'manifest.json')
     _remove(self.folder)
 
 # %% ../nbs/03_data.ipynb #9bbfaea7
@@ -1144,7 +1161,7 @@ def read_manifest(
 # %% ../nbs/03_data.ipynb #bd00957e
 _values_at_once = 1_600_000  # small shards are encoded together up to so many values of the tables
 
-Job = namedtuple('Job', 'out entity_col point tok keep_value split asked')  # what shards are made with, and to which folder
+Job = namedtuple('Job', 'out entity_col point tok keep_value split asked check')  # what shards are made with, to which folder, and whether it is still ours
 
 def write_shards(
     spill:Spill, # rows of all sources
@@ -1160,8 +1177,10 @@ def write_shards(
         frames = [only_kept(marked(spill.rows(j, shards), s, job.point)) for j, s in enumerate(spill.sources)]
         encoded = Encoded(frames, spill.sources, job.tok, job.keep_value, len(shards))
         entities, at = _entity_rows(job, encoded, shards)
+        job.check()
         for i, k in enumerate(shards): staging.add(k, made[k], encoded.tables(i), encoded.seen(i), entities[at[i]:at[i + 1]], schema)
 
+# %% ../nbs/03_data.ipynb #9e82d908
 @patch
 def _write(self:PRAGMADataset, point, n_shards, progress, keep_value, tok, check):
     "Read, fit if need be, stage and publish; returns the tokenizer and what there is to say of it"
@@ -1173,8 +1192,8 @@ def _write(self:PRAGMADataset, point, n_shards, progress, keep_value, tok, check
         asked = [__version__, manifest_version, self.entity_col, point.digest(), n_shards, keep_value, self.split, tok.fingerprint,
                  [_declared(s) for s in self.sources]]
         staging = Staging(self.out_path)
-        for f in staging.folder.glob('*.part'): f.unlink()
-        job = Job(self.out_path, self.entity_col, point, tok, keep_value, self.split, asked)
+        staging.begin()
+        job = Job(self.out_path, self.entity_col, point, tok, keep_value, self.split, asked, check)
         made = spill.each(partial(write_shards, job=job, progress=progress), lambda parts: {k: v for part in parts for k, v in part.items()})[0]
     sizes, seen, have = staging.gather(made)
     if point.frame is not None and (missing := len(point.frame) - _total(sizes)['entities']):
@@ -1275,7 +1294,8 @@ def _as_text(ids):
 # %% ../nbs/03_data.ipynb #1ed09f5e
 def _without(path, manifest, entities, gone, check):
     "Write the shards anew that hold entities which are to go"
-    staging, entity_col, left = Staging(path), manifest['entity_col'], entities.filter(~gone)
+    (staging := Staging(path)).begin()
+    entity_col, left = manifest['entity_col'], entities.filter(~gone)
     for k in entities['shard'].filter(gone).unique().sort():
         old = pq.ParquetFile(io.BytesIO((path/f'shard_{k}.parquet').read_bytes()))
         mine = entities.filter(gone & (pl.col('shard') == k))[entity_col].to_arrow(compat_level=pl.CompatLevel.oldest())

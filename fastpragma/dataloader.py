@@ -25,7 +25,7 @@ from upath import UPath
 
 from .batch import (Labels, Limits, batch_shapes, check_limits, layout, n_tokens, offsets, pack_batch, read_records, rec_ntoks, record_columns,
                               run_starts, show_rec, size_names, spans, to_batches, user_rec)
-from .data import read_manifest, written_with
+from .data import read_manifest
 from .epoch import part, plan_epoch, share
 from .mask import mask_batch, mask_batches, show_batch
 from .source import Shown, check_whole
@@ -60,7 +60,6 @@ def _source(path):
         with path.fs.open(path.path, block_size=1 << 20) as f: yield f
     else: yield path
 
-
 # %% ../nbs/07_dataloader.ipynb #5b0c71e4
 @contextmanager
 def open_shard(
@@ -88,7 +87,6 @@ def open_shard(
     except (pa.ArrowException, OSError) as e:
         cure = '' if getattr(e, 'errno', None) else ' Write the dataset again.'  # of no use against permissions, or too many open files
         raise ValueError(again if changed() else f'{path} cannot be read: {str(e).rstrip(".")}.{cure}') from e
-
 
 # %% ../nbs/07_dataloader.ipynb #e244854b
 def read_arrays(
@@ -139,7 +137,6 @@ def _each(look, paths, *more):
     "Look at each file; at remote ones several at a time, since most of it is waiting"
     if not any(isinstance(p, UPath) for p in paths): return [*map(look, paths, *more)]
     with ThreadPoolExecutor(8) as pool: return [*pool.map(look, paths, *more)]
-
 
 # %% ../nbs/07_dataloader.ipynb #5c27d197
 class _Folder:
@@ -738,7 +735,7 @@ def _keep(copied, table, most):
     part, found = copied.with_name(f'{copied.name}.{uuid.uuid4().hex}'), []
     try:
         copied.parent.mkdir(0o700, parents=True, exist_ok=True)
-        pq.write_table(table, part, **written_with(table.schema))
+        pq.write_table(table, part, compression='zstd')
         os.replace(part, copied)
         for f in os.scandir(copied.parent):
             with suppress(FileNotFoundError): found.append((f.stat().st_mtime_ns, f.stat().st_size, f.path))
@@ -754,4 +751,3 @@ def _keep(copied, table, most):
         why = os.strerror(e.errno) if e.errno else 'it cannot be written'  # the same for all copies, so that it is said once
         warnings.warn(f'no copies of remote shards are kept in {copied.parent}: {why}. '
                       'Make room there, name another folder in XDG_CACHE_HOME, or pass `cache_bytes=0`.')
-

@@ -168,7 +168,7 @@ class DataSource:
         self.order_col, self.time_unit, self.known_col = order_col, time_unit, known_col
         self.spark = df if is_spark(df) else None  # a frame of a cluster
         self.ordered = self.spark is None  # do its rows have an order?
-        self.lf = as_lazy(df, self.name, self.roles)  # without rows, where they lie on a cluster
+        self.lf = as_lazy(df, self.name, self.roles, types_only=self.spark is not None)  # without rows, where they lie on a cluster
         self._index = [str(n) for n in getattr(getattr(df, 'index', None), 'names', [])]  # of a pandas frame, for the cure of a missing column
         self.schema = self.read(self.lf.collect_schema)
         self._check()
@@ -264,13 +264,15 @@ def as_lazy(
     df, # as for `DataSource`
     name:str, # of the source, for messages
     declared, # names of the columns that matter
+    types_only:bool=False # of a PySpark frame, take the types and no rows? Else it is refused
 )->pl.LazyFrame:
     "Any frame as a LazyFrame; a column that does not convert matters only if it is declared"
     if isinstance(df, pl.LazyFrame): return df
     if isinstance(df, pl.DataFrame): return df.lazy()
     pandas, spark = hasattr(df, 'iloc'), is_spark(df)
+    if spark and not types_only: raise TypeError(f'source `{name}`: a PySpark DataFrame lies on a cluster, and this has to be here. Pass df.toPandas().')
     if spark: _check_spark(name)
-    if type(df).__name__ == 'Series' or (not pandas and not hasattr(df, '__arrow_c_stream__') and not hasattr(df, '__arrow_c_array__')):
+    elif type(df).__name__ == 'Series' or (not pandas and not hasattr(df, '__arrow_c_stream__') and not hasattr(df, '__arrow_c_array__')):
         raise TypeError(f'source `{name}`: {type(df).__name__} is not a table. '
                         'Give a polars, pandas or pyarrow frame, or use `DataSource.from_file` for a path.')
     if not pandas and not spark: df = pa.table(df)
@@ -461,7 +463,7 @@ def head(self:DataSource)->pl.DataFrame: # five rows at most
     return self.read(lambda: pl.DataFrame(in_utc(selected(self.spark, self.schema.names()).limit(5).toArrow())))
 
 @patch
-def n_rows(self:DataSource)->int:
+def n_rows(self:DataSource)->int: # counted by polars, or by the cluster
     "How many rows the table has"
     return self.read(self.lf.select(pl.len()).collect, engine='streaming').item() if self.spark is None else self.spark.count()
 

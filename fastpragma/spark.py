@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['Cluster', 'on_cluster']
 
-# %% ../nbs/10_spark.ipynb #5b2fe54e
-import copy, math, os, pickle, tempfile
+# %% ../nbs/10_spark.ipynb #2e910523
+import copy, math, os, pickle, random, tempfile
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -18,14 +18,14 @@ from . import __version__
 from .data import Spill, dealt, shard_of, write_stream
 from .source import DataSource, in_utc, selected
 
-# %% ../nbs/10_spark.ipynb #c3c28afc
+# %% ../nbs/10_spark.ipynb #178809a6
 _most_parts = 4_096  # tasks that write; with more shards than this, each sees to several
 _at_once = 2_400_000  # values of a table that are dealt out together
 _stream = 1 << 18  # bytes of one stream, about
-_rows, _found = 'part int, source int, nobodys bigint, rows binary', 'key int, found binary'
+_rows, _found = 'place int, part int, source int, nobodys bigint, rows binary', 'key int, found binary'
 _mark, _refusal = -1, -2  # in place of a source: that there is such a part; that what follows is an error
 
-# %% ../nbs/10_spark.ipynb #3c9ce38f
+# %% ../nbs/10_spark.ipynb #def1a1c0
 def _declaration(src):
     "A source without its table, and of its columns only those that are declared"
     mine = copy.copy(src)
@@ -34,7 +34,7 @@ def _declaration(src):
     return mine
 
 def _task(work, *args):
-    "For `mapInArrow`: what it needs is imported only when the number of threads is settled, which no package of this task may have been before"
+    "Work for `mapInArrow`; its imports wait until the number of threads is set"
     from pyspark import cloudpickle
     told = cloudpickle.dumps(partial(work, *args))
     def run(batches):
@@ -54,10 +54,10 @@ def _as_value(e):
     return pickle.dumps(e)
 
 def _batch(**columns):
-    types = dict(part=pa.int32(), source=pa.int32(), nobodys=pa.int64(), rows=pa.binary(), key=pa.int32(), found=pa.binary())
+    types = dict(place=pa.int32(), part=pa.int32(), source=pa.int32(), nobodys=pa.int64(), rows=pa.binary(), key=pa.int32(), found=pa.binary())
     return pa.RecordBatch.from_arrays([pa.array(v, types[c]) for c, v in columns.items()], names=list(columns))
 
-# %% ../nbs/10_spark.ipynb #3cd571ea
+# %% ../nbs/10_spark.ipynb #92cceeb2
 def _gathered(batches):
     "Tables of many batches"
     held, n = [], 0
@@ -75,23 +75,23 @@ def _wide(src, batches):
         src.lf = pl.DataFrame(in_utc(table.rename_columns(src.schema.names()))).lazy()
         yield src.read(src.wide().collect)
 
-def _deal(j, src, n_shards, n_parts, batches):
+def _deal(j, src, n_shards, places, batches):
     "Some rows of a source as streams, each of one part of the shards"
     try:
         for rows in _wide(src, batches):
             nobodys = rows['entity'].null_count()
             rows = rows.drop_nulls('entity')
             parts, streams = [0], [None]  # the first says how many are nobody's
-            for part, mine in dealt(rows, shard_of(rows['entity'], n_shards) % n_parts, n_parts):
+            for part, mine in dealt(rows, shard_of(rows['entity'], n_shards) % len(places), len(places)):
                 step = max(1, len(mine)*_stream//max(1, mine.nbytes))
                 for at in range(0, len(mine), step):
                     write_stream(to := pa.BufferOutputStream(), mine.slice(at, step))
                     parts.append(part)
                     streams.append(to.getvalue().to_pybytes())
-            yield _batch(part=parts, source=[j]*len(parts), nobodys=[nobodys] + [0]*(len(parts) - 1), rows=streams)
-    except ValueError as e: yield _batch(part=[0], source=[_refusal], nobodys=[0], rows=[_as_value(e)])
+            yield _batch(place=[places[p] for p in parts], part=parts, source=[j]*len(parts), nobodys=[nobodys] + [0]*(len(parts) - 1), rows=streams)
+    except ValueError as e: yield _batch(place=places[:1], part=[0], source=[_refusal], nobodys=[0], rows=[_as_value(e)])
 
-# %% ../nbs/10_spark.ipynb #bd4f3e3c
+# %% ../nbs/10_spark.ipynb #bae9977f
 def _spill(batches, folder, sources, n_shards, n_parts):
     "The rows of some parts of the shards, as on one machine; None if there is none"
     spill, parts = Spill(Path(folder), sources, n_shards), set()
@@ -100,7 +100,7 @@ def _spill(batches, folder, sources, n_shards, n_parts):
         if held[j]: spill.deal(j, pl.from_arrow(pa.concat_tables(held[j])))
         held[j], n[j] = [], 0
     for batch in batches:
-        for part, j, nobodys, rows in zip(*(c.to_pylist() for c in batch.columns[:3]), batch['rows']):
+        for part, j, nobodys, rows in zip(*(c.to_pylist() for c in batch.columns[1:4]), batch['rows']):
             if j == _refusal: raise pickle.loads(rows.as_py())
             parts.add(part)
             if j == _mark: continue
@@ -115,7 +115,7 @@ def _spill(batches, folder, sources, n_shards, n_parts):
 
 def _on_rows(work, sources, n_shards, n_parts, batches):
     "Work on the rows of some parts of the shards: pairs of a key and what was found"
-    with tempfile.TemporaryDirectory(dir=os.environ.get('SPARK_LOCAL_DIRS', tempfile.gettempdir()).split(',')[0]) as folder:
+    with tempfile.TemporaryDirectory(dir=random.choice(os.environ.get('SPARK_LOCAL_DIRS', tempfile.gettempdir()).split(','))) as folder:
         try:
             if spill := _spill(batches, folder, sources, n_shards, n_parts):
                 for key, found in work(spill): yield _batch(key=[key], found=[pickle.dumps(found)])
@@ -126,7 +126,9 @@ def _added(add, pairs):
     found = {}
     for key, what in pairs:
         if key == _refusal: raise pickle.loads(what)
-        found.setdefault(key, []).append(pickle.loads(what))
+        parts = found.setdefault(key, [])
+        parts.append(pickle.loads(what))
+        if len(parts) == 8: parts[:] = [add(parts)]  # not all of them at once
     return {key: add(parts) for key, parts in found.items()}
 
 def _add(add, batches):
@@ -136,7 +138,7 @@ def _add(add, batches):
             yield _batch(key=[key], found=[pickle.dumps(found)])
     except ValueError as e: yield _batch(key=[_refusal], found=[_as_value(e)])
 
-# %% ../nbs/10_spark.ipynb #871d82b9
+# %% ../nbs/10_spark.ipynb #3e528a06
 class Cluster:
     "Rows of all sources on a cluster, those of each part of the shards in one task"
     def __init__(self,
@@ -151,9 +153,13 @@ class Cluster:
         work, # function of a `Spill` that yields pairs: a key and what was found
         add # function that adds up a list of these
     )->dict: # what was found for each key
-        "Let work be done on the rows of each part; what many tasks find is added up in a few"
+        "Let work be done on the rows of each part; what many tasks find is added up in a few, and then on the driver"
+        from pyspark.sql.functions import spark_partition_id
         found = self.rows.mapInArrow(_task(_on_rows, work, self.sources, self.n_shards, self.n_parts), _found)
-        if self.n_parts > 64: found = found.repartition(math.isqrt(self.n_parts)).mapInArrow(_task(_add, add), _found)
+        n = self.n_parts
+        while n > 8:
+            n = math.isqrt(n)
+            found = found.repartition(n, spark_partition_id()).mapInArrow(_task(_add, add), _found)  # a task that is tried again deals alike
         return _added(add, ((row.key, bytes(row.found)) for row in found.collect()))
 
 @contextmanager
@@ -167,12 +173,19 @@ def on_cluster(
     with _settings(spark, {'spark.sql.execution.arrow.maxRecordsPerBatch': 1_000}):  # of streams; more would not fit into an Arrow batch
         _check_workers(spark)
         mine = [_declaration(s) for s in sources]
-        rows = spark.range(n_parts).selectExpr('int(id) part', f'int({_mark}) source', 'bigint(0) nobodys', 'binary(null) rows')
+        places = _places(spark, n_parts)
+        marks = [(place, part, _mark, 0, None) for part, place in enumerate(places)]
+        rows = spark.createDataFrame(marks, _rows)
         for j, (src, told) in enumerate(zip(sources, mine)):
-            rows = rows.union(_plain(src).mapInArrow(_task(_deal, j, told, n_shards, n_parts), _rows))
-        rows = rows.repartition(n_parts, 'part').persist(StorageLevel.DISK_ONLY)
+            rows = rows.union(_plain(src).mapInArrow(_task(_deal, j, told, n_shards, places), _rows))
+        rows = rows.repartition(n_parts, 'place').persist(StorageLevel.DISK_ONLY)
         try: yield Cluster(rows, mine, n_shards, n_parts)
         finally: rows.unpersist()
+
+def _places(spark, n):
+    "A number for each of n partitions: Spark's hash sends it there, so that no task has two parts while another has none"
+    found = spark.range(32*n + 64).selectExpr('int(id) id', f'pmod(hash(int(id)), {n}) place').groupBy('place').agg(dict(id='min')).collect()
+    return [place for _, place in sorted(map(tuple, found))]
 
 @contextmanager
 def _settings(spark, wanted):
@@ -183,7 +196,7 @@ def _settings(spark, wanted):
     finally:
         for k, v in before.items(): spark.conf.unset(k) if v is None else spark.conf.set(k, v)
 
-# %% ../nbs/10_spark.ipynb #21e64bd6
+# %% ../nbs/10_spark.ipynb #e65a2cdd
 def _check_workers(spark):
     "Refuse workers without this package, or with another version of it"
     from pyspark.sql.functions import udf
@@ -192,24 +205,31 @@ def _check_workers(spark):
         from importlib.metadata import PackageNotFoundError, version
         from importlib.util import find_spec
         try: found = version('fastpragma')
-        except PackageNotFoundError: found = 'of unknown version' if find_spec('fastpragma') else ''
-        return [sys.executable, found]
-    python, found = spark.range(1).select(udf(probe, 'array<string>', useArrow=False)('id')).first()[0]  # without Arrow, which may be missing too
-    if found in (__version__, 'of unknown version'): return
-    has = f'fastpragma {found}' if found else 'no fastpragma'
-    raise ImportError(f'the workers of the cluster run {python}, which has {has}, and the driver {__version__}. '
-                      f'Install fastpragma=={__version__} on all machines; where they are this one, say os.environ["PYSPARK_PYTHON"] = sys.executable '
-                      'before the session is made.')
+        except PackageNotFoundError: found = 'unknown' if find_spec('fastpragma') else None
+        return [sys.executable, found, found and version('polars')]
+    python, found, polars = spark.range(1).select(udf(probe, 'array<string>', useArrow=False)('id')).first()[0]  # without Arrow, which may be missing too
+    if found in (__version__, 'unknown') and polars == pl.__version__: return
+    has = f'fastpragma {found} with polars {polars}' if found else 'no fastpragma'
+    raise ImportError(f'the workers of the cluster run {python}, which has {has}, and the driver fastpragma {__version__} with polars {pl.__version__}. '
+                      f'Install fastpragma=={__version__} and polars=={pl.__version__} on all machines; where they are this one, say '
+                      'os.environ["PYSPARK_PYTHON"] = sys.executable before the session is made.')
 
 def summary(
     src:DataSource # with a PySpark frame
 )->tuple: # rows, entities, first and last time in epoch seconds
     "What a source holds"
     _check_workers(src.spark.sparkSession)
-    rows = _plain(src).mapInArrow(_task(_who_and_when, _declaration(src)), 'entity string, s bigint')
-    return tuple(rows.selectExpr('count(1)', 'count(distinct entity)', 'min(s)', 'max(s)').first())
+    rows = _plain(src).mapInArrow(_task(_who_and_when, _declaration(src)), 'entity string, s bigint, refusal binary')
+    *found, refusal = rows.selectExpr('count(1)', 'count(distinct entity)', 'min(s)', 'max(s)', 'max(refusal)').first()
+    if refusal: raise pickle.loads(refusal)
+    return tuple(found)
 
 def _who_and_when(src, batches):
-    for rows in _wide(src, batches):
-        s = rows['s'] if src.time_col else pl.Series([None]*len(rows), dtype=pl.Int64)
-        yield from pl.DataFrame(dict(entity=rows['entity'].cast(pl.String), s=s)).to_arrow(compat_level=pl.CompatLevel.oldest()).to_batches()
+    "Entity and time of each row, or what the table is refused for"
+    schema = pa.schema(dict(entity=pa.string(), s=pa.int64(), refusal=pa.binary()))
+    try:
+        for rows in _wide(src, batches):
+            s = rows['s'] if src.time_col else pl.Series([None]*len(rows), dtype=pl.Int64)
+            table = pl.DataFrame(dict(entity=rows['entity'].cast(pl.String), s=s)).to_arrow(compat_level=pl.CompatLevel.oldest())
+            yield from table.append_column('refusal', pa.nulls(len(table), pa.binary())).cast(schema).to_batches()
+    except ValueError as e: yield pa.RecordBatch.from_pylist([dict(refusal=_as_value(e))], schema)

@@ -44,7 +44,7 @@ def move(
 def _hash(content): return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(',', ':')).encode()).hexdigest()
 
 def write_record(
-    path:str|Path, # file to write
+    path:str|Path|UPath, # file to write
     kind:str, # what it is, such as `tokenizer`
     version:int, # of the format
     content:dict # anything JSON can hold
@@ -57,7 +57,7 @@ def write_record(
     move(part, path)
 
 def read_record(
-    path:str|Path, # file that `write_record` wrote
+    path:str|Path|UPath, # file that `write_record` wrote
     kind:str, # what it must be
     version:int # newest version that the caller understands
 )->dict: # the content
@@ -474,14 +474,14 @@ def _repr_html_(self:Tokenizer):
 # %% ../nbs/02_tokenizer.ipynb #5355dbd7
 @patch
 def save(self:Tokenizer,
-    path:str|Path # file to write
+    path:str|Path|UPath # file to write
 ):
     "Everything that is needed to encode again, in one file"
     write_record(path, 'tokenizer', self.version, self.content)
 
 @patch(cls_method=True)
 def load(cls:Tokenizer,
-    path:str|Path # file that `save` wrote
+    path:str|Path|UPath # file that `save` wrote
 )->Tokenizer:
     "The tokenizer that was saved; what is damaged, foreign or newer is refused with a `ValueError`"
     return cls(read_record(path, 'tokenizer', cls.version))
