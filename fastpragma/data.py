@@ -1077,24 +1077,26 @@ class Staging:
             with pa.memory_map(str(file)) if isinstance(file, Path) else pa.BufferReader(file.read_bytes()) as f: return pa.ipc.open_file(f).read_all()
         except (OSError, pa.ArrowException): return None  # not there, or damaged
 
-    def add(self,
-        k:int, # number of a shard
-        made:str, # hash of what it is made from
-        tables, # its token rows, without `shard_id`
-        seen:dict, # its kinds of tokens
-        entities:pa.Table, # its entities
-        schema:pa.Schema # of the file
-    ):
-        "Write a shard, then its entities, which say what both are made from; nothing, where another attempt of a task has done it"
-        if self.finished(k, made) is not None: return
-        if self.complete: (self.folder/'manifest.json').unlink(missing_ok=True)
-        old = self._entities(k)  # made from other rows
-        if old is not None and old.schema.metadata[b'made'].decode() != made: (self.folder/f'entities_{k}.arrow').unlink(missing_ok=True)
-        with _whole_table(self.folder/f'shard_{k}.parquet', schema) as f:
-            for t in tables:
-                f.write_table(pa.table([*t.columns, pa.array(np.full(len(t), k, np.uint64))], schema=schema), row_group_size=len(t))
-        entities = entities.replace_schema_metadata(dict(made=made, seen=json.dumps(seen)))
-        with _whole_file(self.folder/f'entities_{k}.arrow') as f, pa.ipc.new_file(f, entities.schema) as out: out.write_table(entities)
+# %% ../nbs/03_data.ipynb #6cbe5e06
+@patch
+def add(self:Staging,
+    k:int, # number of a shard
+    made:str, # hash of what it is made from
+    tables, # its token rows, without `shard_id`
+    seen:dict, # its kinds of tokens
+    entities:pa.Table, # its entities
+    schema:pa.Schema # of the file
+):
+    "Write a shard, then its entities, which say what both are made from; nothing, where another attempt of a task has done it"
+    if self.finished(k, made) is not None: return
+    if self.complete: (self.folder/'manifest.json').unlink(missing_ok=True)
+    old = self._entities(k)  # made from other rows
+    if old is not None and old.schema.metadata[b'made'].decode() != made: (self.folder/f'entities_{k}.arrow').unlink(missing_ok=True)
+    with _whole_table(self.folder/f'shard_{k}.parquet', schema) as f:
+        for t in tables:
+            f.write_table(pa.table([*t.columns, pa.array(np.full(len(t), k, np.uint64))], schema=schema), row_group_size=len(t))
+    entities = entities.replace_schema_metadata(dict(made=made, seen=json.dumps(seen)))
+    with _whole_file(self.folder/f'entities_{k}.arrow') as f, pa.ipc.new_file(f, entities.schema) as out: out.write_table(entities)
 
 # %% ../nbs/03_data.ipynb #a4141e87
 _at_a_time = 32  # a bucket takes its time for each file
