@@ -12,7 +12,8 @@ from pathlib import Path
 import fastpragma
 
 root = Path(__file__).parent.parent
-elsewhere = set('DistributedSampler StatefulDataLoader init_process_group torchrun cu_seqlens fill_null python python3 bash _docs universal_pathlib s3fs gcsfs adlfs rand emptyDir'.split())  # of others, in prose only
+elsewhere = set('''DistributedSampler StatefulDataLoader init_process_group torchrun cu_seqlens fill_null python python3 bash _docs universal_pathlib s3fs
+    gcsfs adlfs rand emptyDir'''.split())  # of others, in prose only
 
 
 def options_of(thing):
@@ -40,7 +41,7 @@ def code_names():
 def unknown(span, known, own):
     "Names in a piece of code that neither the package, the page's own code nor a neighbour has"
     names, options, words = known
-    if re.fullmatch(r'spark(\.\w+){2,}(=.*)?', span): return set()  # a setting of Spark
+    if re.fullmatch(r'spark(\.\w+)+(=.*)?', span): return set()  # a setting of Spark
     assigned = re.fullmatch(r'(\w+)=(.+)', span)
     if assigned and assigned[1] not in words | own: return {assigned[1]}
     try: tree = ast.parse((assigned[2] if assigned else span).replace('…', '...'), mode='eval')

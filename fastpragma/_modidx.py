@@ -320,6 +320,7 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                    'fastpragma.source.Shown._repr_html_': ('source.html#shown._repr_html_', 'fastpragma/source.py'),
                                    'fastpragma.source._check_field': ('source.html#_check_field', 'fastpragma/source.py'),
                                    'fastpragma.source._check_spark': ('source.html#_check_spark', 'fastpragma/source.py'),
+                                   'fastpragma.source._check_text': ('source.html#_check_text', 'fastpragma/source.py'),
                                    'fastpragma.source._check_time': ('source.html#_check_time', 'fastpragma/source.py'),
                                    'fastpragma.source._ending': ('source.html#_ending', 'fastpragma/source.py'),
                                    'fastpragma.source._fault': ('source.html#_fault', 'fastpragma/source.py'),

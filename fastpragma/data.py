@@ -781,6 +781,7 @@ def _auto_shards(self:PRAGMADataset, point):
 def _spilled(self:PRAGMADataset, n_shards):
     "Room for all rows, gone at the end: on the cluster whose tables they are, else under `out_path` if that is on this disk"
     if not self.sources[0].ordered:
+        if getattr(self.out_path, 'protocol', None) == 'memory': raise ValueError(f'`out_path` {self.out_path} is memory of this process, which workers do not see.')
         from fastpragma.spark import on_cluster  # a later chapter, of which only this needs to know
         with on_cluster(self.sources, n_shards) as spill: yield spill
         return
@@ -1132,9 +1133,11 @@ def gather(self:Staging,
 # %% ../nbs/03_data.ipynb #646ec610
 @patch
 def publish(self:Staging,
-    content:dict # of the manifest
+    content:dict, # of the manifest
+    check # function that refuses to go on, where another writer has taken over
 ):
     "Move all files to their places; without a manifest from the first move to the last"
+    check()
     write_record(self.folder/'manifest.json', 'manifest', manifest_version, content)
     (self.out/'manifest.json').unlink(missing_ok=True)
     names = [s['file'] for s in content['shards']]
@@ -1144,6 +1147,7 @@ def publish(self:Staging,
         if (self.folder/name).exists(): move(self.folder/name, self.out/name)
     with ThreadPoolExecutor(_at_a_time) as pool: list(pool.map(put, names))
     for name in ('entities.parquet', 'tokenizer.json'): put(name)
+    check()
     move(self.folder/'manifest.json', self.out/'manifest.json')
     _remove(self.folder)
 
@@ -1195,9 +1199,13 @@ def _write(self:PRAGMADataset, point, n_shards, progress, keep_value, tok, check
                  [_declared(s) for s in self.sources]]
         staging = Staging(self.out_path)
         staging.begin()
-        job = Job(self.out_path, self.entity_col, point, tok, keep_value, self.split, asked, check)
+        out = self.out_path.absolute() if isinstance(self.out_path, Path) else self.out_path  # a worker may have another folder to begin with
+        job = Job(out, self.entity_col, point, tok, keep_value, self.split, asked, check)
         made = spill.each(partial(write_shards, job=job, progress=progress), lambda parts: {k: v for part in parts for k, v in part.items()})[0]
-    sizes, seen, have = staging.gather(made)
+    try: sizes, seen, have = staging.gather(made)
+    except FileNotFoundError:
+        check()  # another writer may have taken them
+        raise
     if point.frame is not None and (missing := len(point.frame) - _total(sizes)['entities']):
         nothing = pl.DataFrame([(_points, None, 'nothing is known up to the evaluation point', missing)], schema=_report, orient='row')
         self.report = pl.concat([self.report, nothing])
@@ -1210,8 +1218,7 @@ def _write(self:PRAGMADataset, point, n_shards, progress, keep_value, tok, check
                     '`drift` has all keys; `fit_tokenizer` makes a new one')
     if have == [True, True, False]:
         says.append(f'nobody has both a profile and events: is `{self.entity_col}` written in two ways, as 7 and 007, or 7 and 7.0?')
-    check()
-    staging.publish(self._manifest(point, tok, sizes, seen, keep_value))
+    staging.publish(self._manifest(point, tok, sizes, seen, keep_value), check)
     return tok, says
 
 # %% ../nbs/03_data.ipynb #f811ed5b
@@ -1275,7 +1282,7 @@ def drop_entities(
     if not (path/'.staging/manifest.json').exists(): read_manifest(path)
     with only_writer(path) as check:
         _remove(path/'.spill')
-        if (staging := Staging(path)).complete: staging.publish(read_record(staging.folder/'manifest.json', 'manifest', manifest_version))
+        if (staging := Staging(path)).complete: staging.publish(read_record(staging.folder/'manifest.json', 'manifest', manifest_version), check)
         _remove(path/'.staging')  # what another write has left there is of no use any more
         manifest, entities = read_manifest(path), pl.read_parquet(io.BytesIO((path/'entities.parquet').read_bytes()))
         whose = entities['record_of' if 'record_of' in entities.columns else manifest['entity_col']].cast(pl.String)
@@ -1314,5 +1321,4 @@ def _without(path, manifest, entities, gone, check):
         size.update(rows=mine['rows'].sum(), tokens=mine['rows'].sum(), entities=len(mine), events=mine['events'].sum())
     dropped = dict(source=None, column=None, reason='entity dropped', rows=int(gone.sum()))
     total = _total([{k: v for k, v in s.items() if k != 'file'} for s in manifest['shards']])
-    check()
-    staging.publish({**manifest, 'total': total, 'left_out': manifest['left_out'] + [dropped]})
+    staging.publish({**manifest, 'total': total, 'left_out': manifest['left_out'] + [dropped]}, check)

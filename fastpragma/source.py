@@ -169,7 +169,7 @@ class DataSource:
         self.spark = df if is_spark(df) else None  # a frame of a cluster
         self.ordered = self.spark is None  # do its rows have an order?
         self.lf = as_lazy(df, self.name, self.roles, types_only=self.spark is not None)  # without rows, where they lie on a cluster
-        self._index = [str(n) for n in getattr(getattr(df, 'index', None), 'names', [])]  # of a pandas frame, for the cure of a missing column
+        self._index = [str(n) for n in df.index.names] if hasattr(df, 'iloc') and self.spark is None else []  # of a pandas frame, for the cure of a missing column
         self.schema = self.read(self.lf.collect_schema)
         self._check()
 
@@ -216,6 +216,7 @@ _overrides = "scan_options=dict(schema_overrides={{'{col}': pl.String}})"
 _cures = {'`str` to `i64` failed': f'Ids that are no plain integers, such as 007, 7.0 or NA, are text: pass {_overrides}',
           'to `i64` failed': 'Ids that do not fit into 64 bits can be cast to text; a time should be a date or datetime',
           'could not parse': f'Say what type it has, {_overrides} for instance, or read the file with polars and pass the frame',
+          'not UTF-8': "Decode it with its own encoding, in Spark decode({col}, 'windows-1252') for instance",
           'more fields': 'Its lines are ragged: scan_options=dict(truncate_ragged_lines=True) cuts what is too much',
           'utf-8': "Read it with its encoding, df = pl.read_csv(path, encoding='cp1252') for instance, and pass the frame",
           'out-of-range': 'Correct the dates that lie beyond the years that polars can write',
@@ -227,11 +228,18 @@ def _names(columns):
         if not isinstance(n, str): raise TypeError(f'column {n!r} is {type(n).__name__}. Give names of columns as text.')
     return names
 
+def _check_text(name, column):
+    "Refuse bytes that are no text: nobody could read them again"
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)): return
+    try: column.validate(full=True)
+    except pa.ArrowInvalid as e: raise pa.ArrowInvalid(f"column '{name}' holds text that is not UTF-8") from e
+
 def in_utc(
     df # any frame
 ): # the same; of pandas and pyarrow with times in UTC
     "pandas and pyarrow have zones, such as +05:30, that polars has not: the same instants in UTC"
     if isinstance(df, pa.Table):
+        for name, column in zip(df.column_names, df.columns): _check_text(name, column)
         zoned = lambda t: pa.types.is_timestamp(t) and t.tz
         return df.cast(pa.schema([f.with_type(pa.timestamp(f.type.unit, 'UTC')) if zoned(f.type) else f for f in df.schema]))
     if not hasattr(df, 'select_dtypes'): return df
@@ -251,11 +259,13 @@ def selected(
     "Some columns of a frame of a cluster"
     return df.select(*('`' + c.replace('`', '``') + '`' for c in columns))
 
-def _check_spark(name):
-    "Refuse a PySpark that cannot do what is needed"
+def _check_spark(name, df):
+    "Refuse a PySpark, or a frame, that cannot do what is needed"
     try: found = version('pyspark')
     except PackageNotFoundError: found = None
-    if found and int(found.partition('.')[0]) >= 4: return
+    if found and int(found.partition('.')[0]) >= 4:
+        if df.isStreaming: raise ValueError(f'source `{name}`: a streaming frame has no end. Write it to a table, and read that.')
+        return
     raise ImportError(f"source `{name}` is a PySpark DataFrame, and {f'this is PySpark {found}' if found else 'the package pyspark is not installed here'}. "
                       "PySpark 4 is needed, and Java 17: pip install 'fastpragma[spark]'")
 
@@ -271,7 +281,7 @@ def as_lazy(
     if isinstance(df, pl.DataFrame): return df.lazy()
     pandas, spark = hasattr(df, 'iloc'), is_spark(df)
     if spark and not types_only: raise TypeError(f'source `{name}`: a PySpark DataFrame lies on a cluster, and this has to be here. Pass df.toPandas().')
-    if spark: _check_spark(name)
+    if spark: _check_spark(name, df)
     elif type(df).__name__ == 'Series' or (not pandas and not hasattr(df, '__arrow_c_stream__') and not hasattr(df, '__arrow_c_array__')):
         raise TypeError(f'source `{name}`: {type(df).__name__} is not a table. '
                         'Give a polars, pandas or pyarrow frame, or use `DataSource.from_file` for a path.')
@@ -283,6 +293,8 @@ def as_lazy(
     try: return pl.DataFrame(in_utc(pick(columns))).lazy()
     except _unreadable: faults = {c: _fault(pick, c) for c in columns}
     for c, e in faults.items():
+        if e and 'AMBIGUOUS_REFERENCE' in str(e) and str(c) in declared:
+            raise ValueError(f'source `{name}`, column `{c}`: the table has columns whose names differ only in case. Rename or drop one.') from e
         if e and str(c) in declared:
             raise ValueError(f'source `{name}`, column `{c}`: it does not convert to an Arrow column of one type ({e}). '
                              f"Give it one type first, in pandas df['{c}'].astype(str) for instance.") from e
