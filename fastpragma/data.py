@@ -781,7 +781,8 @@ def _auto_shards(self:PRAGMADataset, point):
 def _spilled(self:PRAGMADataset, n_shards):
     "Room for all rows, gone at the end: on the cluster whose tables they are, else under `out_path` if that is on this disk"
     if not self.sources[0].ordered:
-        if getattr(self.out_path, 'protocol', None) == 'memory': raise ValueError(f'`out_path` {self.out_path} is memory of this process, which workers do not see.')
+        if getattr(self.out_path, 'protocol', None) == 'memory':
+            raise ValueError(f'`out_path` {self.out_path} is memory of this process, which workers do not see. Name a bucket, or a folder that all share.')
         from fastpragma.spark import on_cluster  # a later chapter, of which only this needs to know
         with on_cluster(self.sources, n_shards) as spill: yield spill
         return

@@ -168,8 +168,8 @@ class DataSource:
         self.order_col, self.time_unit, self.known_col = order_col, time_unit, known_col
         self.spark = df if is_spark(df) else None  # a frame of a cluster
         self.ordered = self.spark is None  # do its rows have an order?
-        self.lf = as_lazy(df, self.name, self.roles, types_only=self.spark is not None)  # without rows, where they lie on a cluster
-        self._index = [str(n) for n in df.index.names] if hasattr(df, 'iloc') and self.spark is None else []  # of a pandas frame, for the cure of a missing column
+        self.lf = as_lazy(df, self.name, self.roles, types_only=not self.ordered)  # without rows, where they lie on a cluster
+        self._index = [str(n) for n in df.index.names] if hasattr(df, 'iloc') and self.ordered else []  # of a pandas frame, for a cure
         self.schema = self.read(self.lf.collect_schema)
         self._check()
 
@@ -280,7 +280,8 @@ def as_lazy(
     if isinstance(df, pl.LazyFrame): return df
     if isinstance(df, pl.DataFrame): return df.lazy()
     pandas, spark = hasattr(df, 'iloc'), is_spark(df)
-    if spark and not types_only: raise TypeError(f'source `{name}`: a PySpark DataFrame lies on a cluster, and this has to be here. Pass df.toPandas().')
+    if spark and not types_only:
+        raise TypeError(f'source `{name}`: a PySpark DataFrame lies on a cluster, and this has to be here. Pass df.toPandas().')
     if spark: _check_spark(name, df)
     elif type(df).__name__ == 'Series' or (not pandas and not hasattr(df, '__arrow_c_stream__') and not hasattr(df, '__arrow_c_array__')):
         raise TypeError(f'source `{name}`: {type(df).__name__} is not a table. '
