@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['Cluster', 'on_cluster']
 
-# %% ../nbs/10_spark.ipynb #d50523ed
+# %% ../nbs/10_spark.ipynb #c6c010c3
 import copy, math, os, pickle, random, tempfile
 from contextlib import contextmanager
 from functools import partial
@@ -18,14 +18,14 @@ from . import __version__
 from .data import Spill, dealt, shard_of, write_stream
 from .source import DataSource, in_utc, selected
 
-# %% ../nbs/10_spark.ipynb #79c408a8
+# %% ../nbs/10_spark.ipynb #12a50afb
 _most_parts = 4_096  # tasks that write; with more shards than this, each sees to several
 _at_once = 2_400_000  # values of a table that are dealt out together
 _stream = 1 << 18  # bytes of one stream, about
 _rows, _found = 'place int, part int, source int, nobodys bigint, rows binary', 'key int, found binary'
 _mark, _refusal = -1, -2  # in place of a source: that there is such a part; that what follows is an error
 
-# %% ../nbs/10_spark.ipynb #8a05304f
+# %% ../nbs/10_spark.ipynb #59f895e2
 def _declaration(src):
     "A source without its table, and of its columns only those that are declared"
     mine = copy.copy(src)
@@ -57,7 +57,7 @@ def _batch(**columns):
     types = dict(place=pa.int32(), part=pa.int32(), source=pa.int32(), nobodys=pa.int64(), rows=pa.binary(), key=pa.int32(), found=pa.binary())
     return pa.RecordBatch.from_arrays([pa.array(v, types[c]) for c, v in columns.items()], names=list(columns))
 
-# %% ../nbs/10_spark.ipynb #6ce9e28f
+# %% ../nbs/10_spark.ipynb #4b52e3d5
 def _gathered(batches):
     "Tables of many batches"
     held, n = [], 0
@@ -92,7 +92,7 @@ def _deal(j, src, n_shards, places, batches):
             yield _batch(place=[places[p] for p in parts], part=parts, source=[j]*len(parts), nobodys=[nobodys] + [0]*(len(parts) - 1), rows=streams)
     except ValueError as e: yield _batch(place=places[:1], part=[0], source=[_refusal], nobodys=[0], rows=[_as_value(e)])
 
-# %% ../nbs/10_spark.ipynb #81068a57
+# %% ../nbs/10_spark.ipynb #f6964416
 def _spill(batches, folder, sources, n_shards, n_parts):
     "The rows of some parts of the shards, as on one machine; None if there is none"
     spill, parts = Spill(Path(folder), sources, n_shards), set()
@@ -114,7 +114,7 @@ def _spill(batches, folder, sources, n_shards, n_parts):
     spill.full, spill.shards = True, sorted(k for part in parts for k in range(part, n_shards, n_parts))
     return spill if parts else None
 
-# %% ../nbs/10_spark.ipynb #70c943b5
+# %% ../nbs/10_spark.ipynb #1be25dd5
 def _on_rows(work, sources, n_shards, n_parts, batches):
     "Work on the rows of some parts of the shards: pairs of a key and what was found"
     with tempfile.TemporaryDirectory(dir=random.choice(os.environ.get('SPARK_LOCAL_DIRS', tempfile.gettempdir()).split(','))) as folder:
@@ -140,7 +140,7 @@ def _add(add, batches):
             yield _batch(key=[key], found=[pickle.dumps(found)])
     except ValueError as e: yield _batch(key=[_refusal], found=[_as_value(e)])
 
-# %% ../nbs/10_spark.ipynb #cd9c58a4
+# %% ../nbs/10_spark.ipynb #036dbc7a
 class Cluster:
     "Rows of all sources on a cluster, those of each part of the shards in one task"
     def __init__(self,
@@ -164,7 +164,7 @@ class Cluster:
             found = found.repartition(n, spark_partition_id()).mapInArrow(_task(_add, add), _found)  # a task that is tried again deals alike
         return _added(add, ((row.key, bytes(row.found)) for row in found.collect()))
 
-# %% ../nbs/10_spark.ipynb #094a5493
+# %% ../nbs/10_spark.ipynb #5757fce8
 @contextmanager
 def on_cluster(
     sources:list[DataSource], # all with PySpark frames
@@ -199,7 +199,7 @@ def _settings(spark, wanted):
     finally:
         for k, v in before.items(): spark.conf.unset(k) if v is None else spark.conf.set(k, v)
 
-# %% ../nbs/10_spark.ipynb #4d5f2967
+# %% ../nbs/10_spark.ipynb #e6a377fa
 def _check_workers(spark):
     "Refuse workers without this package, or with another version of it"
     from pyspark.sql.functions import udf

@@ -7,7 +7,7 @@ __all__ = ['max_bpe_words', 'as_path', 'move', 'write_record', 'read_record', 'T
            'train_bpe', 'check_fit', 'count_parts', 'Tokens', 'distinct', 'single']
 
 # %% ../nbs/02_tokenizer.ipynb #b68cb85a
-import hashlib, json, re
+import copy, hashlib, json, re
 from collections import namedtuple
 from functools import cached_property
 from itertools import chain
@@ -29,7 +29,7 @@ def as_path(
 )->Path|UPath: # a `Path` where it lies on this machine
     "A path, here or remote"
     if not isinstance(path, (str, Path, UPath)): raise TypeError(f'{path!r} is no path. Give a path or an address as text.')
-    if isinstance(path, UPath) and path.protocol not in ('', 'file', 'local'): return path
+    if isinstance(path, UPath) and path.protocol not in ('', 'file', 'local'): return copy.copy(path)  # without a connection, which a fork would break
     if str(path).startswith(('file:', 'local:')): return Path(UPath(path).path)
     return UPath(path) if '://' in str(path) else Path(path).expanduser()
 
